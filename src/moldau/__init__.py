@@ -1,0 +1,3 @@
+"""Moldau: Kafka, in Python."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,274 @@
+"""What the server side may ask of the outside world, as protocols.
+
+The real implementations stand beside this file; the simulator has its own. Everything above this room is written
+against these protocols only, so the same code runs on a seeded clock, network and disk.
+
+Threading rule: one thread (the loop's) runs all server code. `Workers` run a job elsewhere and bring its result back
+to the loop; `Loop.call_from_thread` is the only method that may be called from another thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, TypeVar
+
+from moldau.types import Buffer
+
+T = TypeVar("T")
+
+
+class Clock(Protocol):
+    def now_ms(self) -> int:
+        """Wall clock, milliseconds since the epoch: what records and files are stamped with."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds from an arbitrary start, never going back: what durations and deadlines are measured with."""
+        ...
+
+
+class TimerHandle(Protocol):
+    def cancel(self) -> None: ...
+
+
+class Loop(Protocol):
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        """Runs after the current callback has returned, in this turn of the loop."""
+        ...
+
+    def call_later(self, delay_seconds: float, callback: Callable[[], None]) -> TimerHandle: ...
+
+    def call_from_thread(self, callback: Callable[[], None]) -> None: ...
+
+    def run(self) -> None:
+        """Runs until `stop`."""
+        ...
+
+    def stop(self) -> None: ...
+
+
+class Workers(Protocol):
+    def submit(self, job: Callable[[], T], done: Callable[[T | None, BaseException | None], None]) -> None:
+        """Runs `job` off the loop, `done(result, error)` on it. A job releases the GIL (fsync, kernels) or is short."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Random(Protocol):
+    def bytes(self, count: int) -> bytes: ...
+
+    def below(self, limit: int) -> int:
+        """A uniform integer in [0, limit)."""
+        ...
+
+
+# ---------------------------------------------------------------------------------------------------- disk
+
+
+class File(Protocol):
+    """A file open for positioned reads and writes. Errors are OSError, as from the operating system."""
+
+    path: str
+
+    def size(self) -> int: ...
+
+    def read(self, position: int, length: int) -> bytes:
+        """Up to `length` bytes; fewer only at the end of the file."""
+        ...
+
+    def write(self, data: Buffer, position: int) -> None:
+        """All of `data` at `position`, or OSError (then any part of it may have been written)."""
+        ...
+
+    def truncate(self, size: int) -> None: ...
+
+    def sync(self) -> None:
+        """Content and size survive a power cut once this returns."""
+        ...
+
+    def fileno(self) -> int:
+        """The descriptor for sendfile, or -1 where there is none (then the network reads and sends)."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class MappedFile(Protocol):
+    """A file seen as memory; indexes live in these."""
+
+    path: str
+
+    @property
+    def view(self) -> memoryview:
+        """The writable content; valid until the next `resize` or `close`."""
+        ...
+
+    def resize(self, size: int) -> None: ...
+
+    def sync(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Lock(Protocol):
+    def release(self) -> None: ...
+
+
+class Disk(Protocol):
+    def open(self, path: str, *, create: bool = False) -> File: ...
+
+    def map(self, path: str, size: int) -> MappedFile:
+        """Opens or creates `path`, makes it exactly `size` bytes long and maps it for writing."""
+        ...
+
+    def read_file(self, path: str) -> bytes: ...
+
+    def exists(self, path: str) -> bool: ...
+
+    def is_directory(self, path: str) -> bool: ...
+
+    def list(self, path: str) -> Sequence[str]:
+        """The names inside a directory, sorted."""
+        ...
+
+    def size(self, path: str) -> int: ...
+
+    def modified_ms(self, path: str) -> int: ...
+
+    def make_directories(self, path: str) -> None: ...
+
+    def rename(self, source: str, target: str) -> None:
+        """Atomic, and replaces `target`; durable only after `sync_directory` on the parent."""
+        ...
+
+    def remove(self, path: str) -> None: ...
+
+    def remove_tree(self, path: str) -> None: ...
+
+    def sync_directory(self, path: str) -> None: ...
+
+    def free_bytes(self, path: str) -> int: ...
+
+    def total_bytes(self, path: str) -> int: ...
+
+    def lock(self, path: str) -> Lock | None:
+        """An exclusive lock held by this process, or None when another process has it."""
+        ...
+
+
+@dataclass(slots=True, frozen=True)
+class FileSlice:
+    """Bytes that stay in a file until the network sends them."""
+
+    file: File
+    position: int
+    length: int
+
+    def __len__(self) -> int:
+        return self.length
+
+    def read(self) -> bytes:
+        return self.file.read(self.position, self.length)
+
+
+# ------------------------------------------------------------------------------------------------- network
+
+Chunk: TypeAlias = bytes | bytearray | memoryview | FileSlice
+
+
+class Transport(Protocol):
+    """One connection that carries frames: four bytes of length, then that many bytes.
+
+    `send` only queues; what was queued during a turn of the loop leaves together at its end, in order.
+    """
+
+    @property
+    def peer(self) -> tuple[str, int]: ...
+
+    @property
+    def local(self) -> tuple[str, int]: ...
+
+    @property
+    def unsent(self) -> int:
+        """Bytes queued and not yet taken by the operating system: the measure for back-pressure."""
+        ...
+
+    def send(self, chunks: Sequence[Chunk]) -> None:
+        """Queues bytes as they are: the caller includes the length prefix. Buffers must not change afterwards."""
+        ...
+
+    def pause(self) -> None:
+        """No further frame is delivered, and the socket is not read beyond what is buffered already."""
+        ...
+
+    def resume(self) -> None: ...
+
+    def close(self, reason: str | None = None) -> None:
+        """Closes after what is queued was sent, or at once if the peer does not take it. Idempotent."""
+        ...
+
+
+class Receiver(Protocol):
+    """The upper end of a connection."""
+
+    def frame(self, data: memoryview, start: int, end: int) -> None:
+        """One whole frame without its length: `data[start:end]`, writable, valid only during the call.
+
+        An exception here closes this connection and no other.
+        """
+        ...
+
+    def drained(self) -> None:
+        """All that was queued has left, after `unsent` had been above zero at the end of a turn."""
+        ...
+
+    def closed(self, reason: str | None) -> None:
+        """Called once; `reason` says why in a few words, None for an ordinary end."""
+        ...
+
+
+class Listener(Protocol):
+    @property
+    def address(self) -> tuple[str, int]:
+        """What it is bound to; the port is the real one even if 0 was asked for."""
+        ...
+
+    def close(self) -> None:
+        """Stops accepting; connections that exist stay."""
+        ...
+
+
+class Network(Protocol):
+    def listen(
+        self, host: str, port: int, accept: Callable[[Transport], Receiver | None], *, max_frame: int
+    ) -> Listener:
+        """`accept` is called per connection; None refuses it. A frame over `max_frame` bytes closes its connection."""
+        ...
+
+    def connect(self, host: str, port: int, receiver: Callable[[Transport], Receiver], *, max_frame: int) -> Transport:
+        """Starts connecting; what is sent before it is established waits. Failure arrives as `closed(reason)`."""
+        ...
+
+
+class Runtime(Protocol):
+    """All ports in one hand: what a node is built on."""
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def loop(self) -> Loop: ...
+
+    @property
+    def workers(self) -> Workers: ...
+
+    @property
+    def random(self) -> Random: ...
+
+    @property
+    def disk(self) -> Disk: ...
+
+    @property
+    def network(self) -> Network: ...
