@@ -186,6 +186,10 @@ class ProtocolError(MoldauError):
     """Bytes that are not what the protocol allows. On the server it closes the connection they came from."""
 
 
+class InvalidRecordError(ProtocolError):
+    """Record bytes that arrived whole, size and checksum fit, and still make no sense: INVALID_RECORD to a producer."""
+
+
 class KafkaError(MoldauError):
     """An operation refused with one of Kafka's codes."""
 
