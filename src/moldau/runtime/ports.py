@@ -34,7 +34,7 @@ class TimerHandle(Protocol):
 
 class Loop(Protocol):
     def call_soon(self, callback: Callable[[], None]) -> None:
-        """Runs after the current callback has returned, in this turn of the loop."""
+        """Runs after the current callback has returned, before the loop waits again."""
         ...
 
     def call_later(self, delay_seconds: float, callback: Callable[[], None]) -> TimerHandle: ...
@@ -195,6 +195,11 @@ class Transport(Protocol):
         """Bytes queued and not yet taken by the operating system: the measure for back-pressure."""
         ...
 
+    @property
+    def activity(self) -> int:
+        """Grows whenever bytes arrive or leave: who looks twice knows whether the connection was idle in between."""
+        ...
+
     def send(self, chunks: Sequence[Chunk]) -> None:
         """Queues bytes as they are: the caller includes the length prefix. Buffers must not change afterwards."""
         ...
@@ -229,11 +234,26 @@ class Receiver(Protocol):
         ...
 
 
+@dataclass(slots=True, frozen=True)
+class SocketOptions:
+    """What a listener's sockets are set to; None leaves the operating system's own choice."""
+
+    backlog: int = 128
+    send_buffer: int | None = None
+    receive_buffer: int | None = None
+
+
 class Listener(Protocol):
     @property
     def address(self) -> tuple[str, int]:
         """What it is bound to; the port is the real one even if 0 was asked for."""
         ...
+
+    def pause(self) -> None:
+        """Accepts nobody until `resume`; who comes meanwhile waits in the operating system's queue."""
+        ...
+
+    def resume(self) -> None: ...
 
     def close(self) -> None:
         """Stops accepting; connections that exist stay."""
@@ -242,13 +262,26 @@ class Listener(Protocol):
 
 class Network(Protocol):
     def listen(
-        self, host: str, port: int, accept: Callable[[Transport], Receiver | None], *, max_frame: int
+        self,
+        host: str,
+        port: int,
+        accept: Callable[[Transport], Receiver | None],
+        *,
+        max_frame: int,
+        options: SocketOptions = SocketOptions(),  # noqa: B008  frozen
     ) -> Listener:
-        """`accept` is called per connection; None refuses it. A frame over `max_frame` bytes closes its connection."""
+        """`accept` is called per connection; None refuses it. A frame over `max_frame` bytes closes its connection.
+
+        An empty host means every address of the machine. OSError if the address cannot be bound.
+        """
         ...
 
     def connect(self, host: str, port: int, receiver: Callable[[Transport], Receiver], *, max_frame: int) -> Transport:
         """Starts connecting; what is sent before it is established waits. Failure arrives as `closed(reason)`."""
+        ...
+
+    def limit_receive_memory(self, limit: int | None) -> None:
+        """Bounds what frames still being received may hold together; who finds no room is not read for a while."""
         ...
 
 

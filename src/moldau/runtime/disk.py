@@ -1,0 +1,196 @@
+"""Real files: positioned reads and writes, mapped indexes, directories that survive a power cut, and locks."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import mmap
+import os
+import shutil
+from collections.abc import Sequence
+
+from moldau.types import Buffer
+
+
+class DiskFile:
+    """One descriptor. Reads and writes carry their position, so nobody's seek disturbs anybody."""
+
+    __slots__ = ("_fd", "path")
+
+    def __init__(self, path: str, fd: int) -> None:
+        self.path = path
+        self._fd = fd
+
+    def size(self) -> int:
+        return os.fstat(self._fd).st_size
+
+    def read(self, position: int, length: int) -> bytes:
+        data = os.pread(self._fd, length, position)
+        if len(data) == length or not data:
+            return data
+        # The kernel may return less than asked for, e.g. above 2 GiB; only an empty read means the end.
+        parts = [data]
+        have = len(data)
+        while have < length and (data := os.pread(self._fd, length - have, position + have)):
+            parts.append(data)
+            have += len(data)
+        return b"".join(parts)
+
+    def write(self, data: Buffer, position: int) -> None:
+        written = os.pwrite(self._fd, data, position)
+        if written == len(data):
+            return
+        rest = memoryview(data).cast("B")
+        while written < len(rest):
+            count = os.pwrite(self._fd, rest[written:], position + written)
+            if count == 0:
+                raise OSError(errno.ENOSPC, "the disk took no more bytes", self.path)
+            written += count
+
+    def truncate(self, size: int) -> None:
+        os.ftruncate(self._fd, size)
+
+    def sync(self) -> None:
+        os.fdatasync(self._fd)
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __del__(self) -> None:
+        # Segments may be dropped while a slice of them still waits in a socket's queue: the last user closes.
+        self.close()
+
+
+class DiskMap:
+    """A file mapped for writing."""
+
+    __slots__ = ("_fd", "_map", "_view", "path")
+
+    def __init__(self, path: str, size: int) -> None:
+        self.path = path
+        self._map: mmap.mmap | None = None
+        self._view = memoryview(b"")
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            self._remap(size)
+        except BaseException:
+            os.close(self._fd)
+            raise
+
+    @property
+    def view(self) -> memoryview:
+        return self._view
+
+    def resize(self, size: int) -> None:
+        self._unmap()
+        self._remap(size)
+
+    def sync(self) -> None:
+        if self._map is not None:
+            self._map.flush()
+        os.fdatasync(self._fd)
+
+    def close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            self._unmap()
+            os.close(fd)
+
+    def _remap(self, size: int) -> None:
+        if os.fstat(self._fd).st_size != size:
+            os.ftruncate(self._fd, size)
+        if size:  # an empty mapping is an error for the operating system; an empty view says the same
+            self._map = mmap.mmap(self._fd, size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+            self._view = memoryview(self._map)
+
+    def _unmap(self) -> None:
+        self._view.release()
+        self._view = memoryview(b"")
+        if self._map is not None:
+            self._map.close()
+            self._map = None
+
+
+class FileLock:
+    """An exclusive flock, given up by `release` or with the process."""
+
+    __slots__ = ("_fd",)
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def release(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+class RealDisk:
+    __slots__ = ()
+
+    def open(self, path: str, *, create: bool = False) -> DiskFile:
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        return DiskFile(path, os.open(path, flags, 0o644))
+
+    def map(self, path: str, size: int) -> DiskMap:
+        return DiskMap(path, size)
+
+    def read_file(self, path: str) -> bytes:
+        with open(path, "rb") as source:
+            return source.read()
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def is_directory(self, path: str) -> bool:
+        return os.path.isdir(path)
+
+    def list(self, path: str) -> Sequence[str]:
+        return sorted(os.listdir(path))
+
+    def size(self, path: str) -> int:
+        return os.stat(path).st_size
+
+    def modified_ms(self, path: str) -> int:
+        return os.stat(path).st_mtime_ns // 1_000_000
+
+    def make_directories(self, path: str) -> None:
+        os.makedirs(path, exist_ok=True)
+
+    def rename(self, source: str, target: str) -> None:
+        os.replace(source, target)
+
+    def remove(self, path: str) -> None:
+        os.unlink(path)
+
+    def remove_tree(self, path: str) -> None:
+        shutil.rmtree(path)
+
+    def sync_directory(self, path: str) -> None:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def free_bytes(self, path: str) -> int:
+        return shutil.disk_usage(path).free
+
+    def total_bytes(self, path: str) -> int:
+        return shutil.disk_usage(path).total
+
+    def lock(self, path: str) -> FileLock | None:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(fd)
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                return None
+            raise
+        return FileLock(fd)

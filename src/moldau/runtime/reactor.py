@@ -1,0 +1,223 @@
+"""The loop: one thread, one epoll set, run to completion.
+
+A turn: wait for events, serve each ready descriptor once, run what other threads handed in, the timers that are due and
+the callbacks asked for with `call_soon`, and last let everything that was queued for sending leave. Every step works on
+what was there when it began; what it adds waits for the next turn. So no connection, timer or callback can keep the
+others out, however much work it makes for itself.
+"""
+
+from __future__ import annotations
+
+import heapq
+import logging
+import os
+import select
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Final, Protocol
+
+logger = logging.getLogger("moldau.runtime")
+
+# More than this many ready descriptors per turn would delay timers; the rest is ready again in the next turn.
+EVENTS_PER_TURN: Final = 256
+
+
+class Flushable(Protocol):
+    def flush(self) -> None: ...
+
+
+class Timer:
+    """A callback at a time; ordered by time, then by who came first."""
+
+    __slots__ = ("_reactor", "callback", "order", "when")
+
+    def __init__(self, reactor: Reactor, when: float, order: int, callback: Callable[[], None]) -> None:
+        self._reactor = reactor
+        self.when = when
+        self.order = order
+        self.callback: Callable[[], None] | None = callback
+
+    def cancel(self) -> None:
+        if self.callback is not None:
+            self.callback = None
+            self._reactor.forget_timer()
+
+    def __lt__(self, other: Timer) -> bool:
+        return (self.when, self.order) < (other.when, other.order)
+
+
+class Reactor:
+    def __init__(self) -> None:
+        self._epoll = select.epoll()
+        self._handlers: dict[int, Callable[[int], None]] = {}
+        self._ready: list[Callable[[], None]] = []
+        self._unflushed: list[Flushable] = []
+        self._timers: list[Timer] = []
+        self._timer_order = count()
+        self._cancelled = 0
+        self._running = False
+        self._stopping = False
+        self._from_threads: deque[Callable[[], None]] = deque()
+        self._woken = False
+        # A pipe, not an eventfd: the interpreter writes single bytes into it when a signal arrives.
+        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.register(self._wake_read, self._on_wake, select.EPOLLIN)
+        self._signals: dict[int, object] = {}
+
+    # ------------------------------------------------------------------------------------------ the Loop port
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        self._ready.append(callback)
+
+    def call_later(self, delay_seconds: float, callback: Callable[[], None]) -> Timer:
+        timer = Timer(self, time.monotonic() + delay_seconds, next(self._timer_order), callback)
+        heapq.heappush(self._timers, timer)
+        return timer
+
+    def call_from_thread(self, callback: Callable[[], None]) -> None:
+        self._from_threads.append(callback)
+        # Set after the append and cleared before the drain: a callback is never left without a wake-up.
+        if not self._woken:
+            self._woken = True
+            self._wake()
+
+    def run(self) -> None:
+        if self._running:
+            raise RuntimeError("the loop is running already")
+        self._running = True
+        try:
+            while not self._stopping:
+                self._turn()
+        finally:
+            self._running = self._stopping = False
+
+    def stop(self) -> None:
+        """The current turn is finished first, so what was queued for sending has been handed to the kernel once."""
+        self._stopping = True
+
+    # ------------------------------------------------------------------------------- for the rest of the room
+
+    def on_signal(self, numbers: Iterable[int], callback: Callable[[int], None]) -> None:
+        """Calls `callback(number)` on the loop when one of the signals arrives. Main thread only, until `close`.
+
+        The wake-up descriptor closes the gap in which a signal arrives just before epoll starts to wait.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            raise RuntimeError("signals can be watched from the main thread only")
+        for number in numbers:
+            previous = signal.signal(number, lambda got, _frame: self.call_soon(lambda: callback(got)))
+            self._signals.setdefault(number, previous)
+        signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
+
+    def register(self, fd: int, handler: Callable[[int], None], events: int) -> None:
+        self._epoll.register(fd, events)
+        self._handlers[fd] = handler
+
+    def modify(self, fd: int, events: int) -> None:
+        self._epoll.modify(fd, events)
+
+    def unregister(self, fd: int) -> None:
+        del self._handlers[fd]
+        self._epoll.unregister(fd)
+
+    def flush_later(self, sender: Flushable) -> None:
+        """`sender.flush()` is called at the end of this turn."""
+        self._unflushed.append(sender)
+
+    def forget_timer(self) -> None:
+        """Cancelled timers stay in the heap until they outnumber the live ones: cancelling is O(1) on average."""
+        self._cancelled += 1
+        if self._cancelled > 64 and self._cancelled * 2 > len(self._timers):
+            self._timers = [timer for timer in self._timers if timer.callback is not None]
+            heapq.heapify(self._timers)
+            self._cancelled = 0
+
+    def close(self) -> None:
+        if self._epoll.closed:
+            return
+        if self._signals:
+            signal.set_wakeup_fd(-1)
+            for number, previous in self._signals.items():
+                signal.signal(number, previous)  # type: ignore[arg-type]
+            self._signals.clear()
+        self._handlers.clear()
+        self._epoll.close()
+        os.close(self._wake_read)
+        # A thread that still calls must not write into whatever gets this number next.
+        fd, self._wake_write = self._wake_write, -1
+        os.close(fd)
+
+    # ----------------------------------------------------------------------------------------------- one turn
+
+    def _turn(self) -> None:
+        handlers = self._handlers
+        for fd, events in self._epoll.poll(self._wait_time(), EVENTS_PER_TURN):
+            # A descriptor closed earlier in this turn may be gone, or belong to a new connection by now;
+            # handlers therefore trust what recv and send say, not the event alone.
+            handler = handlers.get(fd)
+            if handler is not None:
+                try:
+                    handler(events)
+                except Exception:
+                    logger.exception("a handler of descriptor %d failed", fd)
+        if self._from_threads:
+            self._run_from_threads()
+        if self._timers:
+            self._run_timers()
+        if self._ready:
+            ready, self._ready = self._ready, []
+            self._run_all(ready)
+        if self._unflushed:
+            senders, self._unflushed = self._unflushed, []
+            self._run_all([sender.flush for sender in senders])
+
+    def _wait_time(self) -> float:
+        if self._ready or self._unflushed or self._stopping:
+            return 0.0
+        timers = self._timers
+        if not timers:
+            return -1.0
+        return max(0.0, timers[0].when - time.monotonic())
+
+    def _run_timers(self) -> None:
+        timers = self._timers
+        now = time.monotonic()
+        due: list[Timer] = []
+        while timers and timers[0].when <= now:
+            due.append(heapq.heappop(timers))
+        for timer in due:
+            callback, timer.callback = timer.callback, None
+            if callback is None:
+                self._cancelled = max(0, self._cancelled - 1)
+            else:
+                self._run_all((callback,))
+
+    def _run_from_threads(self) -> None:
+        self._woken = False
+        calls = self._from_threads
+        self._run_all([calls.popleft() for _ in range(len(calls))])
+
+    def _run_all(self, callbacks: Iterable[Callable[[], None]]) -> None:
+        for callback in callbacks:
+            try:
+                callback()
+            except Exception:
+                logger.exception("a callback of the loop failed")
+
+    def _on_wake(self, _events: int) -> None:
+        try:
+            os.read(self._wake_read, 4096)
+        except BlockingIOError:
+            pass
+
+    def _wake(self) -> None:
+        try:
+            os.write(self._wake_write, b"\0")
+        except BlockingIOError:
+            pass  # full: the loop has more than enough reason to wake up
+        except OSError:
+            logger.debug("a thread called back after the loop was closed")

@@ -1,0 +1,83 @@
+"""A few threads for what must not hold up the loop: fsync, name lookup, long kernels that release the GIL.
+
+Measured: one CPU-bound Python thread beside the loop raises a round trip from 80 us to 5 ms. So workers are for jobs
+that wait or that release the GIL, and their results come back to the loop's thread before anyone sees them.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class ThreadWorkers:
+    """Threads start with the first job, so a node that never needs one does not pay for it."""
+
+    def __init__(self, call_from_thread: Callable[[Callable[[], None]], None], threads: int = 4) -> None:
+        self._call_from_thread = call_from_thread
+        self._limit = threads
+        self._threads: list[threading.Thread] = []
+        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Callable[[Any, BaseException | None], None]] | None]
+        self._jobs = queue.SimpleQueue()
+        # Counted on the loop's thread only (submit and the return of a result), hence without a lock.
+        self._busy = 0
+        self._closed = False
+
+    def submit(self, job: Callable[[], T], done: Callable[[T | None, BaseException | None], None]) -> None:
+        if self._closed:
+            raise RuntimeError("the workers are closed")
+        self._busy += 1
+        if self._busy > len(self._threads) and len(self._threads) < self._limit:
+            thread = threading.Thread(target=self._work, name=f"worker-{len(self._threads)}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        self._jobs.put((job, done))
+
+    def close(self) -> None:
+        """Lets the jobs already submitted finish; their results still reach a loop that keeps running."""
+        if self._closed:
+            return
+        self._closed = True
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self) -> None:
+        while (item := self._jobs.get()) is not None:
+            job, done = item
+            result: Any = None
+            error: BaseException | None = None
+            try:
+                result = job()
+            except BaseException as caught:
+                error = caught
+            self._call_from_thread(_Return(self, done, result, error))
+            # Dropped before the next wait, or an idle thread would keep the last result alive.
+            del item, job, done, result, error
+
+
+class _Return:
+    """Brings one result home; runs on the loop's thread."""
+
+    __slots__ = ("_done", "_error", "_result", "_workers")
+
+    def __init__(
+        self,
+        workers: ThreadWorkers,
+        done: Callable[[Any, BaseException | None], None],
+        result: Any,
+        error: BaseException | None,
+    ) -> None:
+        self._workers = workers
+        self._done = done
+        self._result = result
+        self._error = error
+
+    def __call__(self) -> None:
+        self._workers._busy -= 1
+        self._done(self._result, self._error)
