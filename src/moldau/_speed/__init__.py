@@ -1,0 +1,71 @@
+"""The kernels: checksums, batch headers, records and columns, on bytes and integers only.
+
+Compiled where a C compiler was at hand during installation, plain Python otherwise. Both behave the same, which one
+property test holds, and both have the face of `reference`. `MOLDAU_PURE=1` asks for plain Python.
+"""
+
+from __future__ import annotations
+
+import os
+
+from moldau._speed.reference import (
+    BatchHeader,
+    ColumnBuilder,
+    Columns,
+    Header,
+    HeaderColumns,
+    Record,
+    RecordData,
+    RecordsSummary,
+    RecordWriter,
+    assign_offsets,
+    check_records,
+    crc32c,
+    decode_records,
+    read_header,
+    scan_batches,
+    set_max_timestamp,
+)
+
+COMPILED = False
+
+if os.environ.get("MOLDAU_PURE") != "1":
+    try:
+        # All or none: the kernels share C types, which the plain ones do not have.
+        from moldau._speed import codec, columns, records, writer  # noqa: F401
+    except ImportError:
+        pass
+    else:
+        from moldau._speed.codec import (
+            BatchHeader,
+            assign_offsets,
+            crc32c,
+            read_header,
+            scan_batches,
+            set_max_timestamp,
+        )
+        from moldau._speed.columns import ColumnBuilder
+        from moldau._speed.records import Record, RecordsSummary, check_records, decode_records
+        from moldau._speed.writer import RecordWriter
+
+        COMPILED = True
+
+__all__ = [
+    "COMPILED",
+    "BatchHeader",
+    "ColumnBuilder",
+    "Columns",
+    "Header",
+    "HeaderColumns",
+    "Record",
+    "RecordData",
+    "RecordWriter",
+    "RecordsSummary",
+    "assign_offsets",
+    "check_records",
+    "crc32c",
+    "decode_records",
+    "read_header",
+    "scan_batches",
+    "set_max_timestamp",
+]

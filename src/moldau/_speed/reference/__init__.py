@@ -1,0 +1,34 @@
+"""The kernels in plain Python: the specification of the compiled ones, and what runs where none could be built."""
+
+from __future__ import annotations
+
+from moldau._speed.reference.codec import (
+    BatchHeader,
+    assign_offsets,
+    crc32c,
+    read_header,
+    scan_batches,
+    set_max_timestamp,
+)
+from moldau._speed.reference.columns import ColumnBuilder, Columns, HeaderColumns
+from moldau._speed.reference.records import Header, Record, RecordsSummary, check_records, decode_records
+from moldau._speed.reference.writer import RecordData, RecordWriter
+
+__all__ = [
+    "BatchHeader",
+    "ColumnBuilder",
+    "Columns",
+    "Header",
+    "HeaderColumns",
+    "Record",
+    "RecordData",
+    "RecordWriter",
+    "RecordsSummary",
+    "assign_offsets",
+    "check_records",
+    "crc32c",
+    "decode_records",
+    "read_header",
+    "scan_batches",
+    "set_max_timestamp",
+]
