@@ -1,0 +1,1 @@
+"""The messages, generated from the definitions in `moldau.protocol.schema`."""

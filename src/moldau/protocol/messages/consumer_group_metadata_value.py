@@ -1,0 +1,69 @@
+# Generated from schema/consumer_group_records.wire by tools/generate_messages.py: do not edit.
+"""ConsumerGroupMetadataValue: the epoch of a consumer group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from moldau.protocol.message import Message, new
+from moldau.protocol.primitives import fixed
+from moldau.protocol.tagged_fields import check_tag_end, keep_tag, read_tag, read_tag_count, tagged
+from moldau.protocol.wire import Writer
+
+_pack_i, _unpack_i = fixed("i")
+_pack_q, _unpack_q = fixed("q")
+
+
+class ConsumerGroupMetadataValue(Message):
+    FIELDS = ("epoch", "metadata_hash")
+    __slots__ = FIELDS
+
+    API_KEY: ClassVar[int] = 3
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_SINCE: ClassVar[int | None] = 0
+
+    epoch: int
+    metadata_hash: int
+
+    def __init__(self, *, epoch: int = 0, metadata_hash: int = 0) -> None:
+        self.epoch = epoch
+        self.metadata_hash = metadata_hash
+        self.unknown_tags = None
+
+    @staticmethod
+    def write_all(out: Writer, items: Iterable[ConsumerGroupMetadataValue], version: int) -> None:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_i(item.epoch)
+            tags: dict[int, bytes] = {}
+            metadata_hash = item.metadata_hash
+            if metadata_hash != 0:
+                tags[0] = _pack_q(metadata_hash)
+            buf += tagged(tags, item.unknown_tags) if tags or item.unknown_tags else b"\x00"
+
+    @staticmethod
+    def read_all(data: bytes, pos: int, version: int, count: int) -> tuple[list[ConsumerGroupMetadataValue], int]:
+        items: list[ConsumerGroupMetadataValue] = []
+        for _ in range(count):
+            item = new(ConsumerGroupMetadataValue)
+            (item.epoch,) = _unpack_i(data, pos)
+            pos += 4
+            item.metadata_hash = 0
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                tags, pos = read_tag_count(data, pos)
+                for _ in range(tags):
+                    tag, pos, stop = read_tag(data, pos)
+                    if tag == 0:
+                        (item.metadata_hash,) = _unpack_q(data, pos)
+                        pos += 8
+                    else:
+                        item.unknown_tags = keep_tag(item.unknown_tags, tag, data[pos:stop])
+                        pos = stop
+                    check_tag_end(tag, pos, stop)
+            items.append(item)
+        return items, pos

@@ -1,0 +1,683 @@
+# Generated from schema/share_fetch.wire by tools/generate_messages.py: do not edit.
+"""ShareFetch: acquires records for a member of a share group, and acknowledges earlier ones.
+
+Since version
+   1  limits by records and by batches
+   2  acquire modes, renewal of locks
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from moldau.protocol.arrays import (
+    compact_array_count,
+    compact_int8s,
+    compact_int32s,
+    read_compact_count,
+    read_compact_int8s,
+    read_compact_int32s,
+)
+from moldau.protocol.message import UNSET, Message, Struct, new, no_such_field
+from moldau.protocol.primitives import (
+    compact_string,
+    fixed,
+    null_sent,
+    nullable_compact_string,
+    read_compact_records,
+    read_nullable_compact_string,
+    view_compact_string,
+    view_nullable_compact_string,
+)
+from moldau.protocol.tagged_fields import read_unknown_tags, tagged
+from moldau.protocol.wire import Records, Writer
+from moldau.types import ZERO_UUID, Uuid
+
+_pack_h, _unpack_h = fixed("h")
+_pack_i, _unpack_i = fixed("i")
+_pack_ih, _unpack_ih = fixed("ih")
+_pack_ii, _unpack_ii = fixed("ii")
+_pack_iiiiii, _unpack_iiiiii = fixed("iiiiii")
+_pack_iiiiiibo, _unpack_iiiiiibo = fixed("iiiiiib?")
+_pack_qq, _unpack_qq = fixed("qq")
+_pack_qqh, _unpack_qqh = fixed("qqh")
+_pack_u, _unpack_u = fixed("16s")
+
+
+class AcknowledgementBatch(Struct):
+    FIELDS = ("first_offset", "last_offset", "acknowledge_types")
+    __slots__ = FIELDS
+
+    first_offset: int
+    last_offset: int
+    acknowledge_types: list[int]
+
+    def __init__(self, *, first_offset: int = 0, last_offset: int = 0, acknowledge_types: list[int] = UNSET) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.acknowledge_types = [] if acknowledge_types is UNSET else acknowledge_types
+        self.unknown_tags = None
+
+    @staticmethod
+    def write_all(out: Writer, items: Iterable[AcknowledgementBatch], version: int) -> None:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_qq(item.first_offset, item.last_offset)
+            buf += compact_int8s(item.acknowledge_types)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+
+    @staticmethod
+    def read_all(data: bytes, pos: int, version: int, count: int) -> tuple[list[AcknowledgementBatch], int]:
+        items: list[AcknowledgementBatch] = []
+        for _ in range(count):
+            item = new(AcknowledgementBatch)
+            item.first_offset, item.last_offset = _unpack_qq(data, pos)
+            pos += 16
+            item.acknowledge_types, pos = read_compact_int8s(data, pos)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+        return items, pos
+
+
+class FetchPartition(Struct):
+    FIELDS = ("partition_index", "acknowledgement_batches")
+    __slots__ = FIELDS
+
+    partition_index: int
+    acknowledgement_batches: list[AcknowledgementBatch]
+
+    def __init__(
+        self,
+        *,
+        partition_index: int = 0,
+        acknowledgement_batches: list[AcknowledgementBatch] = UNSET,
+    ) -> None:
+        self.partition_index = partition_index
+        self.acknowledgement_batches = [] if acknowledgement_batches is UNSET else acknowledgement_batches
+        self.unknown_tags = None
+
+    @staticmethod
+    def write_all(out: Writer, items: Iterable[FetchPartition], version: int) -> None:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_i(item.partition_index)
+            buf += compact_array_count(item.acknowledgement_batches)
+            AcknowledgementBatch.write_all(out, item.acknowledgement_batches, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+
+    @staticmethod
+    def read_all(data: bytes, pos: int, version: int, count: int) -> tuple[list[FetchPartition], int]:
+        items: list[FetchPartition] = []
+        for _ in range(count):
+            item = new(FetchPartition)
+            (item.partition_index,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("acknowledgement_batches")
+            item.acknowledgement_batches, pos = AcknowledgementBatch.read_all(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+        return items, pos
+
+
+class FetchTopic(Struct):
+    FIELDS = ("topic_id", "partitions")
+    __slots__ = FIELDS
+
+    topic_id: Uuid
+    partitions: list[FetchPartition]
+
+    def __init__(self, *, topic_id: Uuid = ZERO_UUID, partitions: list[FetchPartition] = UNSET) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = None
+
+    @staticmethod
+    def write_all(out: Writer, items: Iterable[FetchTopic], version: int) -> None:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_u(item.topic_id)
+            buf += compact_array_count(item.partitions)
+            FetchPartition.write_all(out, item.partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+
+    @staticmethod
+    def read_all(data: bytes, pos: int, version: int, count: int) -> tuple[list[FetchTopic], int]:
+        items: list[FetchTopic] = []
+        for _ in range(count):
+            item = new(FetchTopic)
+            (item.topic_id,) = _unpack_u(data, pos)
+            pos += 16
+            size, pos = read_compact_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = FetchPartition.read_all(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+        return items, pos
+
+
+class ForgottenTopic(Struct):
+    FIELDS = ("topic_id", "partitions")
+    __slots__ = FIELDS
+
+    topic_id: Uuid
+    partitions: list[int]
+
+    def __init__(self, *, topic_id: Uuid = ZERO_UUID, partitions: list[int] = UNSET) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = None
+
+    @staticmethod
+    def write_all(out: Writer, items: Iterable[ForgottenTopic], version: int) -> None:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_u(item.topic_id)
+            buf += compact_int32s(item.partitions)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+
+    @staticmethod
+    def read_all(data: bytes, pos: int, version: int, count: int) -> tuple[list[ForgottenTopic], int]:
+        items: list[ForgottenTopic] = []
+        for _ in range(count):
+            item = new(ForgottenTopic)
+            (item.topic_id,) = _unpack_u(data, pos)
+            pos += 16
+            item.partitions, pos = read_compact_int32s(data, pos)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+        return items, pos
+
+
+class ShareFetchRequest(Message):
+    FIELDS = (
+        "group_id",
+        "member_id",
+        "share_session_epoch",
+        "max_wait_ms",
+        "min_bytes",
+        "max_bytes",
+        "max_records",
+        "batch_size",
+        "share_acquire_mode",
+        "is_renew_ack",
+        "topics",
+        "forgotten_topics_data",
+    )
+    __slots__ = FIELDS
+
+    API_KEY: ClassVar[int] = 78
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_SINCE: ClassVar[int | None] = 1
+
+    group_id: str | None
+    member_id: str | None
+    share_session_epoch: int
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    max_records: int
+    batch_size: int
+    share_acquire_mode: int
+    is_renew_ack: bool
+    topics: list[FetchTopic]
+    forgotten_topics_data: list[ForgottenTopic]
+
+    def __init__(
+        self,
+        *,
+        group_id: str | None = None,
+        member_id: str | None = "",
+        share_session_epoch: int = 0,
+        max_wait_ms: int = 0,
+        min_bytes: int = 0,
+        max_bytes: int = 2147483647,
+        max_records: int = 0,
+        batch_size: int = 0,
+        share_acquire_mode: int = 0,
+        is_renew_ack: bool = False,
+        topics: list[FetchTopic] = UNSET,
+        forgotten_topics_data: list[ForgottenTopic] = UNSET,
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.share_session_epoch = share_session_epoch
+        self.max_wait_ms = max_wait_ms
+        self.min_bytes = min_bytes
+        self.max_bytes = max_bytes
+        self.max_records = max_records
+        self.batch_size = batch_size
+        self.share_acquire_mode = share_acquire_mode
+        self.is_renew_ack = is_renew_ack
+        self.topics = [] if topics is UNSET else topics
+        self.forgotten_topics_data = [] if forgotten_topics_data is UNSET else forgotten_topics_data
+        self.unknown_tags = None
+
+    @staticmethod
+    def write_all(out: Writer, items: Iterable[ShareFetchRequest], version: int) -> None:
+        buf = out.buffer
+        for item in items:
+            buf += nullable_compact_string(item.group_id)
+            buf += nullable_compact_string(item.member_id)
+            if version >= 2:
+                buf += _pack_iiiiiibo(
+                    item.share_session_epoch,
+                    item.max_wait_ms,
+                    item.min_bytes,
+                    item.max_bytes,
+                    item.max_records,
+                    item.batch_size,
+                    item.share_acquire_mode,
+                    item.is_renew_ack,
+                )
+            else:
+                if item.is_renew_ack:
+                    raise no_such_field("ShareFetchRequest", "is_renew_ack", version)
+                buf += _pack_iiiiii(
+                    item.share_session_epoch,
+                    item.max_wait_ms,
+                    item.min_bytes,
+                    item.max_bytes,
+                    item.max_records,
+                    item.batch_size,
+                )
+            buf += compact_array_count(item.topics)
+            FetchTopic.write_all(out, item.topics, version)
+            buf += compact_array_count(item.forgotten_topics_data)
+            ForgottenTopic.write_all(out, item.forgotten_topics_data, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+
+    @staticmethod
+    def read_all(data: bytes, pos: int, version: int, count: int) -> tuple[list[ShareFetchRequest], int]:
+        items: list[ShareFetchRequest] = []
+        for _ in range(count):
+            item = new(ShareFetchRequest)
+            item.group_id, pos = read_nullable_compact_string(data, pos)
+            item.member_id, pos = read_nullable_compact_string(data, pos)
+            if version >= 2:
+                (
+                    item.share_session_epoch,
+                    item.max_wait_ms,
+                    item.min_bytes,
+                    item.max_bytes,
+                    item.max_records,
+                    item.batch_size,
+                    item.share_acquire_mode,
+                    item.is_renew_ack,
+                ) = _unpack_iiiiiibo(data, pos)
+                pos += 26
+            else:
+                (
+                    item.share_session_epoch,
+                    item.max_wait_ms,
+                    item.min_bytes,
+                    item.max_bytes,
+                    item.max_records,
+                    item.batch_size,
+                ) = _unpack_iiiiii(data, pos)
+                pos += 24
+                item.share_acquire_mode = 0
+                item.is_renew_ack = False
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = FetchTopic.read_all(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("forgotten_topics_data")
+            item.forgotten_topics_data, pos = ForgottenTopic.read_all(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+        return items, pos
+
+
+class LeaderIdAndEpoch(Struct):
+    FIELDS = ("leader_id", "leader_epoch")
+    __slots__ = FIELDS
+
+    leader_id: int
+    leader_epoch: int
+
+    def __init__(self, *, leader_id: int = 0, leader_epoch: int = 0) -> None:
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.unknown_tags = None
+
+    @staticmethod
+    def write_all(out: Writer, items: Iterable[LeaderIdAndEpoch], version: int) -> None:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ii(item.leader_id, item.leader_epoch)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+
+    @staticmethod
+    def read_all(data: memoryview, pos: int, version: int, count: int) -> tuple[list[LeaderIdAndEpoch], int]:
+        items: list[LeaderIdAndEpoch] = []
+        for _ in range(count):
+            item = new(LeaderIdAndEpoch)
+            item.leader_id, item.leader_epoch = _unpack_ii(data, pos)
+            pos += 8
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+        return items, pos
+
+
+class AcquiredRecords(Struct):
+    FIELDS = ("first_offset", "last_offset", "delivery_count")
+    __slots__ = FIELDS
+
+    first_offset: int
+    last_offset: int
+    delivery_count: int
+
+    def __init__(self, *, first_offset: int = 0, last_offset: int = 0, delivery_count: int = 0) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.delivery_count = delivery_count
+        self.unknown_tags = None
+
+    @staticmethod
+    def write_all(out: Writer, items: Iterable[AcquiredRecords], version: int) -> None:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_qqh(item.first_offset, item.last_offset, item.delivery_count)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+
+    @staticmethod
+    def read_all(data: memoryview, pos: int, version: int, count: int) -> tuple[list[AcquiredRecords], int]:
+        items: list[AcquiredRecords] = []
+        for _ in range(count):
+            item = new(AcquiredRecords)
+            item.first_offset, item.last_offset, item.delivery_count = _unpack_qqh(data, pos)
+            pos += 18
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+        return items, pos
+
+
+class PartitionData(Struct):
+    FIELDS = (
+        "partition_index",
+        "error_code",
+        "error_message",
+        "acknowledge_error_code",
+        "acknowledge_error_message",
+        "current_leader",
+        "records",
+        "acquired_records",
+    )
+    __slots__ = FIELDS
+
+    partition_index: int
+    error_code: int
+    error_message: str | None
+    acknowledge_error_code: int
+    acknowledge_error_message: str | None
+    current_leader: LeaderIdAndEpoch
+    records: Records
+    acquired_records: list[AcquiredRecords]
+
+    def __init__(
+        self,
+        *,
+        partition_index: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        acknowledge_error_code: int = 0,
+        acknowledge_error_message: str | None = None,
+        current_leader: LeaderIdAndEpoch = UNSET,
+        records: Records = b"",
+        acquired_records: list[AcquiredRecords] = UNSET,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.error_message = error_message
+        self.acknowledge_error_code = acknowledge_error_code
+        self.acknowledge_error_message = acknowledge_error_message
+        self.current_leader = LeaderIdAndEpoch() if current_leader is UNSET else current_leader
+        self.records = records
+        self.acquired_records = [] if acquired_records is UNSET else acquired_records
+        self.unknown_tags = None
+
+    @staticmethod
+    def write_all(out: Writer, items: Iterable[PartitionData], version: int) -> None:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.partition_index, item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            buf += _pack_h(item.acknowledge_error_code)
+            buf += nullable_compact_string(item.acknowledge_error_message)
+            LeaderIdAndEpoch.write_all(out, (item.current_leader,), version)
+            out.compact_records(item.records)
+            buf = out.buffer
+            buf += compact_array_count(item.acquired_records)
+            AcquiredRecords.write_all(out, item.acquired_records, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+
+    @staticmethod
+    def read_all(data: memoryview, pos: int, version: int, count: int) -> tuple[list[PartitionData], int]:
+        items: list[PartitionData] = []
+        for _ in range(count):
+            item = new(PartitionData)
+            item.partition_index, item.error_code = _unpack_ih(data, pos)
+            pos += 6
+            item.error_message, pos = view_nullable_compact_string(data, pos)
+            (item.acknowledge_error_code,) = _unpack_h(data, pos)
+            pos += 2
+            item.acknowledge_error_message, pos = view_nullable_compact_string(data, pos)
+            (item.current_leader,), pos = LeaderIdAndEpoch.read_all(data, pos, version, 1)
+            item.records, pos = read_compact_records(data, pos)
+            size, pos = read_compact_count(data, pos, 19)
+            if size < 0:
+                raise null_sent("acquired_records")
+            item.acquired_records, pos = AcquiredRecords.read_all(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+        return items, pos
+
+
+class ShareFetchableTopicResponse(Struct):
+    FIELDS = ("topic_id", "partitions")
+    __slots__ = FIELDS
+
+    topic_id: Uuid
+    partitions: list[PartitionData]
+
+    def __init__(self, *, topic_id: Uuid = ZERO_UUID, partitions: list[PartitionData] = UNSET) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = None
+
+    @staticmethod
+    def write_all(out: Writer, items: Iterable[ShareFetchableTopicResponse], version: int) -> None:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_u(item.topic_id)
+            buf += compact_array_count(item.partitions)
+            PartitionData.write_all(out, item.partitions, version)
+            buf = out.buffer
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+
+    @staticmethod
+    def read_all(data: memoryview, pos: int, version: int, count: int) -> tuple[list[ShareFetchableTopicResponse], int]:
+        items: list[ShareFetchableTopicResponse] = []
+        for _ in range(count):
+            item = new(ShareFetchableTopicResponse)
+            (item.topic_id,) = _unpack_u(data, pos)
+            pos += 16
+            size, pos = read_compact_count(data, pos, 22)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = PartitionData.read_all(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+        return items, pos
+
+
+class NodeEndpoint(Struct):
+    FIELDS = ("node_id", "host", "port", "rack")
+    __slots__ = FIELDS
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None
+
+    def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
+        self.unknown_tags = None
+
+    @staticmethod
+    def write_all(out: Writer, items: Iterable[NodeEndpoint], version: int) -> None:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_i(item.node_id)
+            buf += compact_string(item.host)
+            buf += _pack_i(item.port)
+            buf += nullable_compact_string(item.rack)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+
+    @staticmethod
+    def read_all(data: memoryview, pos: int, version: int, count: int) -> tuple[list[NodeEndpoint], int]:
+        items: list[NodeEndpoint] = []
+        for _ in range(count):
+            item = new(NodeEndpoint)
+            (item.node_id,) = _unpack_i(data, pos)
+            pos += 4
+            item.host, pos = view_compact_string(data, pos)
+            (item.port,) = _unpack_i(data, pos)
+            pos += 4
+            item.rack, pos = view_nullable_compact_string(data, pos)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+        return items, pos
+
+
+class ShareFetchResponse(Message):
+    FIELDS = (
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "acquisition_lock_timeout_ms",
+        "responses",
+        "node_endpoints",
+    )
+    __slots__ = FIELDS
+
+    API_KEY: ClassVar[int] = 78
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_SINCE: ClassVar[int | None] = 1
+    KEEPS_VIEW: ClassVar[bool] = True
+
+    throttle_time_ms: int
+    error_code: int
+    error_message: str | None
+    acquisition_lock_timeout_ms: int
+    responses: list[ShareFetchableTopicResponse]
+    node_endpoints: list[NodeEndpoint]
+
+    def __init__(
+        self,
+        *,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        acquisition_lock_timeout_ms: int = 0,
+        responses: list[ShareFetchableTopicResponse] = UNSET,
+        node_endpoints: list[NodeEndpoint] = UNSET,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.acquisition_lock_timeout_ms = acquisition_lock_timeout_ms
+        self.responses = [] if responses is UNSET else responses
+        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
+        self.unknown_tags = None
+
+    @staticmethod
+    def write_all(out: Writer, items: Iterable[ShareFetchResponse], version: int) -> None:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            buf += _pack_i(item.acquisition_lock_timeout_ms)
+            buf += compact_array_count(item.responses)
+            ShareFetchableTopicResponse.write_all(out, item.responses, version)
+            buf = out.buffer
+            buf += compact_array_count(item.node_endpoints)
+            NodeEndpoint.write_all(out, item.node_endpoints, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+
+    @staticmethod
+    def read_all(data: memoryview, pos: int, version: int, count: int) -> tuple[list[ShareFetchResponse], int]:
+        items: list[ShareFetchResponse] = []
+        for _ in range(count):
+            item = new(ShareFetchResponse)
+            item.throttle_time_ms, item.error_code = _unpack_ih(data, pos)
+            pos += 6
+            item.error_message, pos = view_nullable_compact_string(data, pos)
+            (item.acquisition_lock_timeout_ms,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("responses")
+            item.responses, pos = ShareFetchableTopicResponse.read_all(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 11)
+            if size < 0:
+                raise null_sent("node_endpoints")
+            item.node_endpoints, pos = NodeEndpoint.read_all(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+        return items, pos
