@@ -1,0 +1,284 @@
+"""Settings that Kafka has and this broker accepts without doing anything with them, and those it refuses by name.
+
+A `server.properties` that Kafka starts with should start this node too. So that nobody believes such a setting works,
+every one carries the reason why it does not, and the node says so when one is set.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+from moldau.config.definition import (
+    BOOLEAN,
+    CLASS,
+    CLUSTER_WIDE,
+    DOUBLE,
+    INT,
+    INT_MAX,
+    LIST,
+    LONG,
+    LONG_MAX,
+    LOW,
+    PASSWORD,
+    PER_BROKER,
+    READ_ONLY,
+    SHORT,
+    STRING,
+    Allowed,
+    Kind,
+    Setting,
+    UpdateMode,
+    at_least,
+    between,
+    optional,
+)
+
+_Row: TypeAlias = (
+    tuple[str, Kind[Any], Any]
+    | tuple[str, Kind[Any], Any, Allowed[Any] | None]
+    | tuple[str, Kind[Any], Any, Allowed[Any] | None, UpdateMode]
+)
+
+
+def _because(reason: str, *rows: _Row) -> tuple[Setting[Any], ...]:
+    return tuple(_setting(reason, *row) for row in rows)
+
+
+def _setting(
+    reason: str,
+    name: str,
+    kind: Kind[Any],
+    default: Any,
+    allowed: Allowed[Any] | None = None,
+    update_mode: UpdateMode = READ_ONLY,
+) -> Setting[Any]:
+    text = f"Accepted, has no effect here: {reason}."
+    return Setting(name, kind, default, allowed, LOW, text, update_mode, no_effect=reason)
+
+
+_CLASS = optional(CLASS)
+_STRING = optional(STRING)
+
+# fmt: off
+INERT: Final[tuple[Setting[Any], ...]] = (
+    *_because(
+        "one loop serves all connections, and more cores mean more nodes",
+        ("num.network.threads", INT, 3, at_least(1), CLUSTER_WIDE),
+        ("num.io.threads", INT, 8, at_least(1), CLUSTER_WIDE),
+        ("background.threads", INT, 10, at_least(1), CLUSTER_WIDE),
+        ("num.replica.fetchers", INT, 1, None, CLUSTER_WIDE),
+        ("num.replica.alter.log.dirs.threads", optional(INT), None),
+        ("group.coordinator.threads", INT, 4, at_least(1)),
+        ("group.coordinator.background.threads", INT, 2, at_least(1)),
+        ("group.consumer.assignor.offload.enable", BOOLEAN, True, None, CLUSTER_WIDE),
+    ),
+    *_because(
+        "the purgatory removes a request when it is answered",
+        ("fetch.purgatory.purge.interval.requests", INT, 1000),
+        ("producer.purgatory.purge.interval.requests", INT, 1000),
+        ("delete.records.purgatory.purge.interval.requests", INT, 1),
+        ("share.fetch.purgatory.purge.interval.requests", INT, 1000),
+    ),
+    *_because(
+        "buffers are pooled by size",
+        ("group.coordinator.cached.buffer.max.bytes", INT, (1 << 20) + 12, at_least(512 << 10), CLUSTER_WIDE),
+        ("share.coordinator.cached.buffer.max.bytes", INT, (1 << 20) + 12, at_least(512 << 10), CLUSTER_WIDE),
+    ),
+    *_because(
+        "there is no JVM; metrics are exported as text",
+        ("metric.reporters", LIST, ("org.apache.kafka.common.metrics.JmxReporter",), None, CLUSTER_WIDE),
+        ("metrics.num.samples", INT, 2, at_least(1)),
+        ("metrics.sample.window.ms", LONG, 30_000, at_least(1)),
+        ("metrics.recording.level", STRING, "INFO"),
+        ("auto.include.jmx.reporter", BOOLEAN, True),
+        ("kafka.metrics.reporters", LIST, ()),
+        ("kafka.metrics.polling.interval.secs", INT, 10, at_least(1)),
+    ),
+    *_because(
+        "clients cannot push their metrics to this broker",
+        ("telemetry.max.bytes", INT, 1 << 20, at_least(1)),
+    ),
+    *_because(
+        "classes of Java cannot run here",
+        ("create.topic.policy.class.name", _CLASS, None),
+        ("alter.config.policy.class.name", _CLASS, None),
+        ("client.quota.callback.class", _CLASS, None),
+        ("security.providers", _STRING, None),
+        ("ssl.provider", _STRING, None, None, PER_BROKER),
+        ("ssl.engine.factory.class", _CLASS, None, None, PER_BROKER),
+        ("ssl.keymanager.algorithm", STRING, "SunX509", None, PER_BROKER),
+        ("ssl.trustmanager.algorithm", STRING, "PKIX", None, PER_BROKER),
+        ("ssl.secure.random.implementation", _STRING, None, None, PER_BROKER),
+        ("sasl.server.callback.handler.class", _CLASS, None),
+        ("sasl.client.callback.handler.class", _CLASS, None),
+        ("sasl.login.class", _CLASS, None),
+        ("sasl.login.callback.handler.class", _CLASS, None),
+    ),
+    *_because(
+        "Kerberos is not offered",
+        ("sasl.kerberos.service.name", _STRING, None, None, PER_BROKER),
+        ("sasl.kerberos.kinit.cmd", STRING, "/usr/bin/kinit", None, PER_BROKER),
+        ("sasl.kerberos.ticket.renew.window.factor", DOUBLE, 0.8, None, PER_BROKER),
+        ("sasl.kerberos.ticket.renew.jitter", DOUBLE, 0.05, None, PER_BROKER),
+        ("sasl.kerberos.min.time.before.relogin", LONG, 60_000, None, PER_BROKER),
+        ("sasl.kerberos.principal.to.local.rules", LIST, ("DEFAULT",), None, PER_BROKER),
+    ),
+    *_because(
+        "brokers do not log in with OAuth among themselves",
+        ("sasl.login.connect.timeout.ms", optional(INT), None),
+        ("sasl.login.read.timeout.ms", optional(INT), None),
+        ("sasl.login.refresh.window.factor", DOUBLE, 0.8, between(0.5, 1.0), PER_BROKER),
+        ("sasl.login.refresh.window.jitter", DOUBLE, 0.05, between(0.0, 0.25), PER_BROKER),
+        ("sasl.login.refresh.min.period.seconds", SHORT, 60, between(0, 900), PER_BROKER),
+        ("sasl.login.refresh.buffer.seconds", SHORT, 300, between(0, 3600), PER_BROKER),
+        ("sasl.login.retry.backoff.ms", LONG, 100),
+        ("sasl.login.retry.backoff.max.ms", LONG, 10_000),
+        ("sasl.oauthbearer.token.endpoint.url", _STRING, None),
+        ("sasl.oauthbearer.header.urlencode", BOOLEAN, False),
+    ),
+    *_because(
+        "the broker retries its shutdown for as long as the controller asks",
+        ("controlled.shutdown.max.retries", INT, 3),
+        ("controlled.shutdown.retry.backoff.ms", LONG, 5000),
+    ),
+    *_because(
+        "KRaft moves every leader that is not the preferred one",
+        ("leader.imbalance.per.broker.percentage", INT, 10),
+        ("controller.socket.timeout.ms", INT, 30_000),
+    ),
+    *_because(
+        "share groups are not built",
+        ("group.share.session.timeout.ms", INT, 45_000, at_least(1)),
+        ("group.share.min.session.timeout.ms", INT, 45_000, at_least(1)),
+        ("group.share.max.session.timeout.ms", INT, 60_000, at_least(1)),
+        ("group.share.heartbeat.interval.ms", INT, 5000, at_least(1)),
+        ("group.share.min.heartbeat.interval.ms", INT, 5000, at_least(1)),
+        ("group.share.max.heartbeat.interval.ms", INT, 15_000, at_least(1)),
+        ("group.share.max.size", INT, 200, between(1, 1000)),
+        ("group.share.max.share.sessions", INT, 2000, at_least(1)),
+        ("group.share.delivery.count.limit", INT, 5, between(2, 10)),
+        ("group.share.min.delivery.count.limit", INT, 2, between(2, 5)),
+        ("group.share.max.delivery.count.limit", INT, 10, between(5, 25)),
+        ("group.share.record.lock.duration.ms", INT, 30_000, between(1000, 3_600_000)),
+        ("group.share.min.record.lock.duration.ms", INT, 15_000, between(1000, 30_000)),
+        ("group.share.max.record.lock.duration.ms", INT, 60_000, between(30_000, 3_600_000)),
+        ("group.share.partition.max.record.locks", INT, 2000, between(100, 10_000)),
+        ("group.share.min.partition.max.record.locks", INT, 100, between(100, 2000)),
+        ("group.share.max.partition.max.record.locks", INT, 10_000, between(2000, 20_000)),
+        ("group.share.assignors", LIST, ("simple",)),
+        ("group.share.assignment.interval.ms", INT, 1000, at_least(0), CLUSTER_WIDE),
+        ("group.share.min.assignment.interval.ms", INT, 0, at_least(0)),
+        ("group.share.max.assignment.interval.ms", INT, 15_000, at_least(0)),
+        ("group.share.assignor.offload.enable", BOOLEAN, True, None, CLUSTER_WIDE),
+        ("group.share.persister.class.name", STRING,
+            "org.apache.kafka.server.share.persister.DefaultStatePersister"),
+        ("share.coordinator.state.topic.num.partitions", INT, 50, at_least(1)),
+        ("share.coordinator.state.topic.replication.factor", SHORT, 3, at_least(1)),
+        ("share.coordinator.state.topic.min.isr", SHORT, 2, at_least(1)),
+        ("share.coordinator.state.topic.segment.bytes", INT, 100 << 20, at_least(1)),
+        ("share.coordinator.state.topic.compression.codec", INT, 0),
+        ("share.coordinator.state.topic.prune.interval.ms", INT, 5 * 60_000, at_least(1)),
+        ("share.coordinator.snapshot.update.records.per.snapshot", INT, 500, between(0, 500)),
+        ("share.coordinator.cold.partition.snapshot.interval.ms", INT, 5 * 60_000, at_least(1)),
+        ("share.coordinator.threads", INT, 1, at_least(1)),
+        ("share.coordinator.load.buffer.size", INT, 5 << 20, at_least(1)),
+        ("share.coordinator.append.linger.ms", INT, -1, at_least(-1)),
+        ("share.coordinator.write.timeout.ms", INT, 5000, at_least(1)),
+    ),
+    *_because(
+        "streams groups are not built",
+        ("group.streams.session.timeout.ms", INT, 45_000, at_least(1)),
+        ("group.streams.min.session.timeout.ms", INT, 45_000, at_least(1)),
+        ("group.streams.max.session.timeout.ms", INT, 60_000, at_least(1)),
+        ("group.streams.heartbeat.interval.ms", INT, 5000, at_least(1)),
+        ("group.streams.min.heartbeat.interval.ms", INT, 5000, at_least(1)),
+        ("group.streams.max.heartbeat.interval.ms", INT, 15_000, at_least(1)),
+        ("group.streams.max.size", INT, INT_MAX, at_least(1)),
+        ("group.streams.num.standby.replicas", INT, 0, at_least(0)),
+        ("group.streams.max.standby.replicas", INT, 2, at_least(0)),
+        ("group.streams.initial.rebalance.delay.ms", INT, 3000, at_least(0)),
+        ("group.streams.assignment.interval.ms", INT, 1000, at_least(0), CLUSTER_WIDE),
+        ("group.streams.min.assignment.interval.ms", INT, 0, at_least(0)),
+        ("group.streams.max.assignment.interval.ms", INT, 15_000, at_least(0)),
+        ("group.streams.assignor.offload.enable", BOOLEAN, True, None, CLUSTER_WIDE),
+    ),
+    *_because(
+        "there is no tiered storage",
+        ("log.local.retention.ms", LONG, -2, at_least(-2), CLUSTER_WIDE),
+        ("log.local.retention.bytes", LONG, -2, at_least(-2), CLUSTER_WIDE),
+        ("remote.log.storage.system.enable", BOOLEAN, False, Allowed("false", lambda on: not on)),
+        ("remote.log.storage.manager.impl.prefix", STRING, "rsm.config."),
+        ("remote.log.metadata.manager.impl.prefix", STRING, "rlmm.config."),
+        ("remote.log.storage.manager.class.name", _STRING, None),
+        ("remote.log.storage.manager.class.path", _STRING, None),
+        ("remote.log.metadata.manager.class.name", STRING,
+            "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager"),
+        ("remote.log.metadata.manager.class.path", _STRING, None),
+        ("remote.log.metadata.manager.listener.name", _STRING, None),
+        ("remote.log.metadata.custom.metadata.max.bytes", INT, 128, at_least(0)),
+        ("remote.log.index.file.cache.total.size.bytes", LONG, 1 << 30, at_least(1), CLUSTER_WIDE),
+        ("remote.log.manager.thread.pool.size", INT, 2, at_least(1)),
+        ("remote.log.manager.copier.thread.pool.size", INT, 10, at_least(1), CLUSTER_WIDE),
+        ("remote.log.manager.expiration.thread.pool.size", INT, 10, at_least(1), CLUSTER_WIDE),
+        ("remote.log.manager.follower.thread.pool.size", INT, 2, at_least(1), CLUSTER_WIDE),
+        ("remote.log.manager.task.interval.ms", LONG, 30_000, at_least(1)),
+        ("remote.log.reader.threads", INT, 10, at_least(1), CLUSTER_WIDE),
+        ("remote.log.reader.max.pending.tasks", INT, 100, at_least(1)),
+        ("remote.log.manager.copy.max.bytes.per.second", LONG, LONG_MAX, at_least(1), CLUSTER_WIDE),
+        ("remote.log.manager.copy.quota.window.num", INT, 11, at_least(1)),
+        ("remote.log.manager.copy.quota.window.size.seconds", INT, 1, at_least(1)),
+        ("remote.log.manager.fetch.max.bytes.per.second", LONG, LONG_MAX, at_least(1), CLUSTER_WIDE),
+        ("remote.log.manager.fetch.quota.window.num", INT, 11, at_least(1)),
+        ("remote.log.manager.fetch.quota.window.size.seconds", INT, 1, at_least(1)),
+        ("remote.fetch.max.wait.ms", INT, 500, at_least(1), CLUSTER_WIDE),
+        ("remote.list.offsets.request.timeout.ms", LONG, 30_000, at_least(1), CLUSTER_WIDE),
+        ("follower.fetch.last.tiered.offset.enable", BOOLEAN, False, None, CLUSTER_WIDE),
+    ),
+    *_because(
+        "the version of the cluster is a feature that is stored in its metadata",
+        ("inter.broker.protocol.version", STRING, ""),
+        ("log.message.format.version", STRING, ""),
+        ("log.message.downconversion.enable", BOOLEAN, False),
+        ("unstable.api.versions.enable", BOOLEAN, False),
+        ("unstable.feature.versions.enable", BOOLEAN, False),
+        ("eligible.leader.replicas.enable", BOOLEAN, False),
+        ("group.coordinator.new.enable", BOOLEAN, True),
+    ),
+    *_because(
+        "node ids are given, not generated",
+        ("broker.id.generation.enable", BOOLEAN, True),
+        ("reserved.broker.max.id", INT, 1000, at_least(0)),
+    ),
+    *_because(
+        "passwords in the metadata log are not encrypted, as in KRaft",
+        ("password.encoder.secret", optional(PASSWORD), None),
+        ("password.encoder.old.secret", optional(PASSWORD), None),
+        ("password.encoder.keyfactory.algorithm", _STRING, None),
+        ("password.encoder.cipher.algorithm", STRING, "AES/CBC/PKCS5Padding"),
+        ("password.encoder.key.length", INT, 128, at_least(8)),
+        ("password.encoder.iterations", INT, 4096, at_least(1024)),
+    ),
+    *_because(
+        "the limit is fixed at what Kafka defaults to",
+        ("controller.max.records.per.batch", INT, 10_000, at_least(1)),
+        ("controller.performance.sample.period.ms", LONG, 60_000, at_least(100)),
+        ("controller.performance.always.log.threshold.ms", LONG, 2000, at_least(0)),
+    ),
+)
+# fmt: on
+
+# The own settings of plugins that Kafka hands on without knowing them; the plugins cannot run here.
+PLUGIN_PREFIXES: Final = ("rsm.config.", "rlmm.config.", "confluent.")
+
+# Settings that would make the node something other than what the file's author expects; ignoring them would be worse.
+REFUSED: Final[dict[str, str]] = {
+    "config.providers": "values cannot be fetched from configuration providers here; write the values into the file",
+    "control.plane.listener.name": "it belongs to ZooKeeper mode, and this node runs KRaft",
+    "log.message.timestamp.difference.max.ms": (
+        "Kafka 4 has removed it; use log.message.timestamp.before.max.ms and log.message.timestamp.after.max.ms"
+    ),
+    "host.name": "Kafka has removed it; use listeners",
+    "port": "Kafka has removed it; use listeners",
+    "advertised.host.name": "Kafka has removed it; use advertised.listeners",
+    "advertised.port": "Kafka has removed it; use advertised.listeners",
+}

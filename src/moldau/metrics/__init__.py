@@ -1,0 +1,4 @@
+"""Counters, gauges, rates and histograms; see `registry` for how they get their names.
+
+Nothing here reads a clock: whoever measures passes the time in, so a simulated node measures simulated time.
+"""
