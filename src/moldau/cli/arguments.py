@@ -1,0 +1,106 @@
+"""Arguments that several commands share, so that they look and behave the same everywhere."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from moldau.cli.failure import USAGE
+from moldau.cli.quantities import parse_duration
+from moldau.errors import MoldauError
+
+if TYPE_CHECKING:
+    from moldau.client.cluster import Cluster
+
+DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
+
+T = TypeVar("T")
+
+
+def add_connection(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("connection")
+    group.add_argument(
+        "-b",
+        "--bootstrap",
+        "--bootstrap-server",
+        metavar="HOST:PORT,...",
+        default=DEFAULT_BOOTSTRAP,
+        help="brokers to start from (default %(default)s)",
+    )
+    group.add_argument(
+        "--timeout",
+        metavar="TIME",
+        type=checked(parse_duration),
+        default=30.0,
+        help="how long to keep trying, as in 30s or 2m (default 30s)",
+    )
+
+
+def add_json(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def add_subcommands(parser: ArgumentParser) -> Any:
+    """Room for subcommands; the bare command shows its help, as somebody who types it wants to know what there is."""
+
+    def show_help(options: Namespace) -> int:
+        parser.print_help()
+        return USAGE
+
+    parser.set_defaults(run=show_help)
+    return parser.add_subparsers(title="subcommands", metavar="SUBCOMMAND")
+
+
+def add_subcommand(
+    commands: Any, name: str, run: Callable[[Namespace], int | None], summary: str, epilog: str | None = None
+) -> ArgumentParser:
+    """A subcommand whose help opens with the same sentence that lists it."""
+    child: ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=summary[:1].upper() + summary[1:] + ".",
+        epilog=epilog,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    child.set_defaults(run=run)
+    return child
+
+
+def checked(parse: Callable[[str], T]) -> Callable[[str], T]:
+    """A parser of ours as an argparse type: its sentence becomes argparse's."""
+
+    def convert(text: str) -> T:
+        try:
+            return parse(text)
+        except (MoldauError, ValueError) as error:
+            raise ArgumentTypeError(str(error)) from error
+
+    return convert
+
+
+def key_value(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
+    return name.strip(), value.strip()
+
+
+def at_least(lowest: int) -> Callable[[str], int]:
+    def convert(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            raise ArgumentTypeError(f"{text!r} is not a number") from None
+        if number < lowest:
+            raise ArgumentTypeError(f"{text} is below {lowest}")
+        return number
+
+    return convert
+
+
+def connect(options: Namespace) -> Cluster:
+    """The cluster the options name. Connects when first used."""
+    from moldau.client.cluster import Cluster
+
+    return Cluster(options.bootstrap, client_id="moldau-cli", timeout=options.timeout)

@@ -1,0 +1,130 @@
+"""`moldau cluster describe`: the brokers, who controls, what is on their disks, what they speak."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any
+
+from moldau.cli.arguments import add_connection, add_json, add_subcommand, add_subcommands, connect
+from moldau.cli.quantities import format_size
+from moldau.cli.table import print_json, print_table
+
+if TYPE_CHECKING:
+    from moldau.client.admin import ClusterDescription, LogDirectory
+    from moldau.client.versions import NodeVersions
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.description = "Describe a cluster."
+    commands = add_subcommands(parser)
+    describe = add_subcommand(commands, "describe", _describe, "show the brokers of a cluster")
+    describe.add_argument("--disks", action="store_true", help="also show log directories and what lies in them")
+    describe.add_argument(
+        "--apis", action="store_true", help="also show which requests a broker takes, and its features"
+    )
+    add_json(describe)
+    add_connection(describe)
+
+
+def _describe(options: Namespace) -> None:
+    from moldau.client.admin import describe_cluster, describe_log_dirs
+
+    with connect(options) as cluster:
+        description = cluster.run(describe_cluster())
+        directories = cluster.run(describe_log_dirs()) if options.disks else None
+        versions = cluster.versions() if options.apis else None
+    if options.json:
+        print_json(_json(description, directories, versions))
+        return
+    print(f"Cluster {description.cluster_id or '(without an id)'}")
+    print_table(
+        ["BROKER", "HOST", "PORT", "RACK", "CONTROLLER", "FENCED"],
+        [
+            [broker.id, broker.host, broker.port, broker.rack, broker.id == description.controller_id, broker.fenced]
+            for broker in description.brokers
+        ],
+    )
+    if directories is not None:
+        _print_directories(directories)
+    if versions is not None:
+        _print_versions(versions)
+
+
+def _print_directories(directories: list[LogDirectory]) -> None:
+    print()
+    print_table(
+        ["BROKER", "LOG DIRECTORY", "PARTITIONS", "SIZE", "DISK", "FREE", "PROBLEM"],
+        [
+            [
+                directory.broker,
+                directory.path,
+                len(directory.replicas),
+                format_size(sum(replica.size for replica in directory.replicas)),
+                None if directory.total_bytes < 0 else format_size(directory.total_bytes),
+                None if directory.usable_bytes < 0 else format_size(directory.usable_bytes),
+                directory.error,
+            ]
+            for directory in directories
+        ],
+    )
+
+
+def _print_versions(versions: NodeVersions) -> None:
+    from moldau.client.versions import api_name
+
+    print()
+    print_table(
+        ["API", "NAME", "FROM", "TO"],
+        [[key, api_name(key), lowest, highest] for key, (lowest, highest) in sorted(versions.ranges.items())],
+    )
+    if versions.features:
+        print()
+        print_table(["FEATURE", "LEVEL"], sorted(versions.features.items()))
+
+
+def _json(
+    description: ClusterDescription, directories: list[LogDirectory] | None, versions: NodeVersions | None
+) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "cluster_id": description.cluster_id,
+        "controller": description.controller_id,
+        "brokers": [
+            {"id": broker.id, "host": broker.host, "port": broker.port, "rack": broker.rack, "fenced": broker.fenced}
+            for broker in description.brokers
+        ],
+    }
+    if directories is not None:
+        result["log_directories"] = [_directory_json(directory) for directory in directories]
+    if versions is not None:
+        result["features"] = versions.features
+        result["apis"] = _apis_json(versions)
+    return result
+
+
+def _directory_json(directory: LogDirectory) -> dict[str, Any]:
+    return {
+        "broker": directory.broker,
+        "path": directory.path,
+        "error": None if directory.error is None else directory.error.code.name,
+        "total_bytes": directory.total_bytes,
+        "usable_bytes": directory.usable_bytes,
+        "partitions": [
+            {
+                "topic": replica.partition.topic,
+                "partition": replica.partition.partition,
+                "size": replica.size,
+                "offset_lag": replica.offset_lag,
+                "future": replica.future,
+            }
+            for replica in directory.replicas
+        ],
+    }
+
+
+def _apis_json(versions: NodeVersions) -> list[dict[str, Any]]:
+    from moldau.client.versions import api_name
+
+    return [
+        {"key": key, "name": api_name(key), "min_version": lowest, "max_version": highest}
+        for key, (lowest, highest) in sorted(versions.ranges.items())
+    ]

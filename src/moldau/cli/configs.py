@@ -1,0 +1,303 @@
+"""`moldau configs`: settings as the cluster has them (describe, set, unset), and the settings there are (list)."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from moldau.cli.arguments import add_connection, add_json, add_subcommand, add_subcommands, connect
+from moldau.cli.failure import Failure
+from moldau.cli.table import note, print_json, print_table
+
+if TYPE_CHECKING:
+    from moldau.client.admin import ConfigChange, ConfigResource, ConfigValue
+    from moldau.config.definition import Setting
+
+_ASSIGNMENT = re.compile(r"\s*([A-Za-z0-9_.]+)\s*(\+|-)?=(.*)", re.DOTALL)
+_OPERATIONS = {None: "SET", "+": "APPEND", "-": "SUBTRACT"}
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.description = "Show and change the settings of topics and brokers, and explain the settings there are."
+    commands = add_subcommands(parser)
+    _configure_describe(commands)
+    _configure_set(commands)
+    _configure_unset(commands)
+    _configure_list(commands)
+
+
+def _add_resource(parser: ArgumentParser, *, required: bool) -> None:
+    group = parser.add_mutually_exclusive_group(required=required)
+    group.add_argument("--topic", metavar="NAME", help="the settings of a topic")
+    group.add_argument("--broker", metavar="ID", help="the settings of one broker")
+    group.add_argument(
+        "--all-brokers", action="store_true", help="what all brokers have in common, stored in the cluster"
+    )
+
+
+def _resource(options: Namespace) -> ConfigResource | None:
+    from moldau.client.admin import ConfigResource, ResourceType
+
+    if options.topic is not None:
+        return ConfigResource(ResourceType.TOPIC, options.topic)
+    if options.broker is not None:
+        return ConfigResource(ResourceType.BROKER, options.broker)
+    return ConfigResource(ResourceType.BROKER, "") if options.all_brokers else None
+
+
+# ------------------------------------------------------------------------------------------------------ describe
+
+
+def _configure_describe(commands: Any) -> None:
+    parser = add_subcommand(
+        commands,
+        "describe",
+        _describe,
+        "show settings and where their values come from; without a topic or broker, explain settings",
+        "examples:\n"
+        "  moldau configs describe --topic rivers              what differs from the defaults\n"
+        "  moldau configs describe --broker 1 --all            everything\n"
+        "  moldau configs describe retention.ms                what a setting means (needs no broker)",
+    )
+    parser.add_argument("settings", metavar="SETTING", nargs="*", help="only these settings")
+    _add_resource(parser, required=False)
+    parser.add_argument("--all", action="store_true", help="also show settings that have their default value")
+    add_json(parser)
+    add_connection(parser)
+
+
+def _describe(options: Namespace) -> None:
+    resource = _resource(options)
+    if resource is None:
+        _explain(options)
+        return
+    from moldau.client.admin import describe_configs
+
+    with connect(options) as cluster:
+        configs = cluster.run(describe_configs(resource, options.settings or None, documentation=options.json))
+    if not options.all and not options.settings:
+        configs = [config for config in configs if not config.is_default]
+    if options.json:
+        print_json([_config_json(config) for config in configs])
+    elif configs:
+        print_table(
+            ["SETTING", "VALUE", "FROM", "READ ONLY"],
+            [[config.name, _shown(config), config.source.text, config.read_only] for config in configs],
+        )
+    elif options.settings:
+        raise Failure(f"The broker knows no setting {', '.join(options.settings)} of {resource}.")
+    else:
+        note(f"Every setting of {resource} has its default value; --all shows them.")
+
+
+def _shown(config: ConfigValue) -> str:
+    if config.sensitive:
+        return "(hidden)"
+    return "" if config.value is None else config.value
+
+
+def _config_json(config: ConfigValue) -> dict[str, Any]:
+    return {
+        "name": config.name,
+        "value": config.value,
+        "source": config.source.name,
+        "read_only": config.read_only,
+        "sensitive": config.sensitive,
+        "synonyms": [
+            {"name": name, "value": None if config.sensitive else value, "source": source.name}
+            for name, value, source in config.synonyms
+        ],
+        "documentation": config.documentation,
+    }
+
+
+# ------------------------------------------------------------------------------------------------- set and unset
+
+
+def _configure_set(commands: Any) -> None:
+    parser = add_subcommand(
+        commands,
+        "set",
+        _set,
+        "change settings",
+        "examples:\n"
+        "  moldau configs set --topic rivers retention.ms=3600000\n"
+        "  moldau configs set --topic rivers cleanup.policy+=compact     add to a list; -= takes away",
+    )
+    parser.add_argument("changes", metavar="NAME=VALUE", nargs="+", type=_change)
+    _add_change_arguments(parser)
+
+
+def _configure_unset(commands: Any) -> None:
+    parser = add_subcommand(commands, "unset", _unset, "give settings back the value they have without being set")
+    parser.add_argument("names", metavar="NAME", nargs="+")
+    _add_change_arguments(parser)
+
+
+def _add_change_arguments(parser: ArgumentParser) -> None:
+    _add_resource(parser, required=True)
+    parser.add_argument("--validate-only", action="store_true", help="let the cluster check the change, change nothing")
+    add_json(parser)
+    add_connection(parser)
+
+
+def _change(text: str) -> tuple[str, str, str]:
+    match = _ASSIGNMENT.fullmatch(text)
+    if not match:
+        raise ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
+    return match[1], _OPERATIONS[match[2]], match[3].strip()
+
+
+def _set(options: Namespace) -> None:
+    from moldau.client.admin import ConfigChange, ConfigOperation
+
+    _apply(
+        options, [ConfigChange(name, ConfigOperation[operation], value) for name, operation, value in options.changes]
+    )
+
+
+def _unset(options: Namespace) -> None:
+    from moldau.client.admin import ConfigChange, ConfigOperation
+
+    _apply(options, [ConfigChange(name, ConfigOperation.DELETE) for name in options.names])
+
+
+def _apply(options: Namespace, changes: Sequence[ConfigChange]) -> None:
+    from moldau.client.admin import alter_configs
+
+    resource = _resource(options)
+    if resource is None:
+        raise Failure("Give --topic, --broker or --all-brokers.")
+    with connect(options) as cluster:
+        error = cluster.run(alter_configs({resource: changes}, validate_only=options.validate_only))[resource]
+    if error is not None:
+        raise error
+    if options.json:
+        print_json(
+            [{"name": change.name, "operation": change.operation.name, "value": change.value} for change in changes]
+        )
+        return
+    checked = " (only checked)" if options.validate_only else ""
+    print(
+        f"{str(resource)[:1].upper()}{str(resource)[1:]}: {', '.join(_sentence(change) for change in changes)}{checked}"
+    )
+
+
+def _sentence(change: ConfigChange) -> str:
+    match change.operation.name:
+        case "SET":
+            return f"{change.name} = {change.value}"
+        case "APPEND":
+            return f"{change.value} added to {change.name}"
+        case "SUBTRACT":
+            return f"{change.value} taken from {change.name}"
+    return f"{change.name} unset"
+
+
+# ------------------------------------------------------------------------------------- the settings there are
+
+
+def _configure_list(commands: Any) -> None:
+    parser = add_subcommand(
+        commands,
+        "list",
+        _list,
+        "list every setting there is, with type and default (needs no broker)",
+        "examples:\n  moldau configs list retention\n  moldau configs list --topics --json",
+    )
+    parser.add_argument("pattern", metavar="PATTERN", nargs="?", default="", help="only names that contain this text")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--topics", action="store_true", help="only settings of topics")
+    group.add_argument("--brokers", action="store_true", help="only settings of brokers")
+    add_json(parser)
+
+
+def _list(options: Namespace) -> None:
+    topics, brokers = not options.brokers, not options.topics
+    found = [row for row in _known(topics=topics, brokers=brokers) if options.pattern in row[1].name]
+    if options.json:
+        print_json([_setting_json(scope, setting) for scope, setting in found])
+    elif found:
+        print_table(
+            ["SETTING", "OF", "TYPE", "DEFAULT", "ALLOWED"],
+            [
+                [setting.name, scope, setting.kind.name, _default(setting), _allowed(setting)]
+                for scope, setting in found
+            ],
+        )
+    else:
+        raise Failure(f"No setting contains {options.pattern!r}.")
+
+
+def _known(*, topics: bool, brokers: bool) -> list[tuple[str, Setting[Any]]]:
+    """Every setting with the word for what it belongs to, by name. Internal ones are for tests, not for people."""
+    from moldau.config.broker import BROKER_SETTINGS
+    from moldau.config.topic import TOPIC_SETTINGS
+
+    tables: list[tuple[str, Mapping[str, Setting[Any]]]] = []
+    if topics:
+        tables.append(("topic", TOPIC_SETTINGS))
+    if brokers:
+        tables.append(("broker", BROKER_SETTINGS))
+    rows = [(scope, setting) for scope, table in tables for setting in table.values() if not setting.internal]
+    return sorted(rows, key=lambda row: (row[1].name, row[0]))
+
+
+def _explain(options: Namespace) -> None:
+    rows = _known(topics=True, brokers=True)
+    wanted = set(options.settings)
+    missing = sorted(wanted - {setting.name for _, setting in rows})
+    if missing:
+        from moldau.config.definition import closest
+
+        meant = closest(missing[0], [setting.name for _, setting in rows])
+        raise Failure(f"There is no setting {missing[0]!r}" + (f"; did you mean {meant}?" if meant else "."))
+    if not wanted and not options.json:
+        note("Every setting there is; --topic NAME or --broker ID show what a cluster has.\n")
+    chosen = [row for row in rows if not wanted or row[1].name in wanted]
+    if options.json:
+        print_json([_setting_json(scope, setting) for scope, setting in chosen])
+        return
+    for position, (scope, setting) in enumerate(chosen):
+        if position:
+            print()
+        _print_explanation(scope, setting)
+
+
+def _print_explanation(scope: str, setting: Setting[Any]) -> None:
+    facts = [setting.kind.name, f"default {_default(setting)}", *([_allowed(setting)] if setting.allowed else [])]
+    print(f"{setting.name} ({scope}): {', '.join(facts)}")
+    sentences = [setting.documentation]
+    if setting.no_effect:
+        sentences.append(f"Accepted, but without effect here: {setting.no_effect}.")
+    if setting.synonyms:
+        sentences.append(f"Where it is not set: {', then '.join(setting.synonyms)}.")
+    for sentence in sentences:
+        print(textwrap.fill(sentence, width=100, initial_indent="  ", subsequent_indent="  "))
+
+
+def _setting_json(scope: str, setting: Setting[Any]) -> dict[str, Any]:
+    return {
+        "name": setting.name,
+        "of": scope,
+        "type": setting.kind.name,
+        "default": setting.text(setting.default),
+        "allowed": setting.allowed.text if setting.allowed else None,
+        "importance": setting.importance.name.lower(),
+        "update_mode": setting.update_mode.name.lower().replace("_", "-"),
+        "synonyms": list(setting.synonyms),
+        "no_effect": setting.no_effect,
+        "documentation": setting.documentation,
+    }
+
+
+def _default(setting: Setting[Any]) -> str:
+    text = setting.text(setting.default)
+    return "none" if text is None else "empty" if text == "" else text
+
+
+def _allowed(setting: Setting[Any]) -> str:
+    return setting.allowed.text if setting.allowed else ""

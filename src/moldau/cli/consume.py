@@ -1,0 +1,212 @@
+"""`moldau consume`: records of topics to standard output.
+
+Like `cat` by default: from the start to what is the end now, then it stops. `--follow` is `tail -f`.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, BinaryIO
+
+from moldau.cli.arguments import add_connection, at_least, checked, connect
+from moldau.cli.failure import DONE, Failure
+from moldau.cli.moments import HELP, AtOffset, AtTime, FromEnd, Moment, Word, parse_moment
+from moldau.cli.progress import Progress
+from moldau.cli.record_output import PLACEHOLDERS, Formatter, formatter, unescape
+from moldau.cli.table import note
+from moldau.errors import KafkaError
+from moldau.types import TopicPartition
+
+if TYPE_CHECKING:
+    from moldau.client.admin import IsolationLevel
+    from moldau.client.cluster import Cluster
+    from moldau.client.fetching import Fetched
+
+_EPILOG = f"""\
+formats of the output:
+  value      the value, one record per line (default)
+  key-value  key, tab, value
+  json       one JSON object per line with everything a record has; can be fed to `moldau produce --format json`
+  hex        the value in hexadecimal; base64 likewise
+  raw        the values as they are, with nothing between them
+  a template with any of
+             {PLACEHOLDERS}
+             and {{key:hex}}, {{key:base64}}, {{value:hex}}, {{value:base64}}; \\n, \\t, \\xNN as usual
+
+examples:
+  moldau consume rivers                                  everything, then stop
+  moldau consume rivers --from latest                    what comes from now on, until Ctrl-C
+  moldau consume rivers --from 2h --until 1h --format json
+  moldau consume rivers --tail 10 --format '{{partition}}:{{offset}} {{time}} {{key}} = {{value}}'
+  moldau consume rivers --partition 0 --from 1000 --max 1"""
+
+
+_OUTPUT_BUFFER = 64 * 1024
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.description = "Read records of topics to standard output: from the start to the end, and with --follow on."
+    parser.epilog = _EPILOG
+    parser.add_argument("topics", metavar="TOPIC", nargs="+")
+    extent = parser.add_argument_group("what to read")
+    start = extent.add_mutually_exclusive_group()
+    start.add_argument(
+        "--from",
+        dest="start",
+        metavar="WHERE",
+        type=checked(parse_moment),
+        default=Word.EARLIEST,
+        help=f"{HELP} (default earliest); latest implies --follow",
+    )
+    start.add_argument("--tail", metavar="N", type=at_least(0), help="the last N offsets of each partition")
+    end = extent.add_mutually_exclusive_group()
+    end.add_argument(
+        "--until", metavar="WHERE", type=checked(parse_moment), help="the same words; the end itself is not included"
+    )
+    end.add_argument("-f", "--follow", action="store_true", help="at the end, wait for more")
+    extent.add_argument("-n", "--max", metavar="N", type=at_least(0), help="stop after so many records")
+    extent.add_argument("-p", "--partition", metavar="N", type=at_least(0), action="append", help="repeatable")
+    extent.add_argument(
+        "--isolation",
+        choices=("read-uncommitted", "read-committed"),
+        default="read-uncommitted",
+        help="whether to leave out records of open and aborted transactions (default read-uncommitted)",
+    )
+    output = parser.add_argument_group("output")
+    output.add_argument("--format", metavar="FORMAT", default="value", help="see below (default value)")
+    output.add_argument("--json", action="store_true", help="short for --format json")
+    output.add_argument(
+        "--delimiter", metavar="TEXT", type=unescape, default=b"\n", help="after each record (default \\n)"
+    )
+    output.add_argument("--null-marker", metavar="TEXT", type=unescape, default=b"null", help="for null (default null)")
+    output.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary on standard error")
+    add_connection(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: Namespace) -> int:
+    write = formatter(
+        "json" if options.json else options.format, delimiter=options.delimiter, null_marker=options.null_marker
+    )
+    start: Moment = options.start if options.tail is None else FromEnd(options.tail)
+    follow = options.follow or (start is Word.LATEST and options.until is None)
+    progress = Progress(shown=not options.quiet and not sys.stdout.isatty())
+    # Buffered whatever Python was told about its own standard output: a system call per record is slow.
+    with open(sys.stdout.fileno(), "wb", _OUTPUT_BUFFER, closefd=False) as output, connect(options) as cluster:
+        isolation = _isolation(options.isolation)
+        partitions = _partitions(cluster, options)
+        begin = _offsets(cluster, partitions, start, isolation)
+        end = None if follow else _offsets(cluster, partitions, options.until or Word.LATEST, isolation)
+        reading = _Reading(cluster, begin, end, options.max, isolation)
+        try:
+            reading.run(write, output, progress)
+        finally:
+            progress.clear()
+    if not options.quiet and not sys.stdout.isatty():
+        note(f"{', '.join(options.topics)}: {progress.summary()}")
+    return DONE
+
+
+class _Reading:
+    """The loop: fetch, write, until the end of every partition or the number of records wanted."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        begin: Mapping[TopicPartition, int],
+        end: Mapping[TopicPartition, int] | None,
+        most: int | None,
+        isolation: IsolationLevel,
+    ) -> None:
+        from moldau.client.consuming import Fetcher
+
+        self._end = end
+        self._most = most
+        self._fetcher = Fetcher(cluster, begin, isolation=isolation)
+        for where, position in begin.items():
+            self._drop_if_done(where, position)
+
+    def run(self, write: Formatter, output: BinaryIO, progress: Progress) -> None:
+        while self._fetcher.positions and (self._most is None or progress.records < self._most):
+            fetched = self._fetcher.poll(timeout=1.0)
+            for part in fetched:
+                self._write(part, write, output, progress)
+                self._drop_if_done(part.partition, part.next_position)
+            if fetched:
+                output.flush()
+
+    def _write(self, part: Fetched, write: Formatter, output: BinaryIO, progress: Progress) -> None:
+        end = None if self._end is None else self._end[part.partition]
+        topic, index = part.partition
+        records, size = progress.records, progress.bytes
+        for record in part.records():
+            if (end is not None and record.offset >= end) or (self._most is not None and records >= self._most):
+                break
+            records += 1
+            size += len(record.key or b"") + len(record.value or b"")
+            output.write(write(topic, index, record))
+        progress.update(records, size)
+
+    def _drop_if_done(self, where: TopicPartition, position: int) -> None:
+        if self._end is not None and position >= self._end[where]:
+            self._fetcher.drop(where)
+
+
+def _isolation(text: str) -> IsolationLevel:
+    from moldau.client.admin import IsolationLevel
+
+    return IsolationLevel[text.upper().replace("-", "_")]
+
+
+def _partitions(cluster: Cluster, options: Namespace) -> list[TopicPartition]:
+    from moldau.client.admin import describe_topics
+
+    topics = cluster.run(describe_topics(list(dict.fromkeys(options.topics))))
+    for index in options.partition or ():
+        for topic in topics:
+            if index not in topic.partitions:
+                raise Failure(f"Topic {topic.name!r} has no partition {index}; it has {len(topic.partitions)}.")
+    return [
+        TopicPartition(topic.name, index)
+        for topic in topics
+        for index in topic.partitions
+        if not options.partition or index in options.partition
+    ]
+
+
+def _offsets(
+    cluster: Cluster, partitions: list[TopicPartition], moment: Moment, isolation: IsolationLevel
+) -> dict[TopicPartition, int]:
+    """The offset a moment means in each partition. An offset outside a partition is moved to its nearer end."""
+    from moldau.client.admin import EARLIEST, LATEST
+
+    if moment is Word.EARLIEST:
+        return _list(cluster, partitions, EARLIEST, isolation)
+    latest = _list(cluster, partitions, LATEST, isolation)
+    match moment:
+        case AtTime(milliseconds):
+            found = _list(cluster, partitions, milliseconds, isolation)
+            # Nothing that young means: from the end on.
+            return {where: latest[where] if offset < 0 else offset for where, offset in found.items()}
+        case FromEnd(records):
+            earliest = _list(cluster, partitions, EARLIEST, isolation)
+            return {where: max(latest[where] - records, earliest[where]) for where in partitions}
+        case AtOffset(offset):
+            earliest = _list(cluster, partitions, EARLIEST, isolation)
+            return {where: min(max(offset, earliest[where]), latest[where]) for where in partitions}
+    return latest
+
+
+def _list(
+    cluster: Cluster, partitions: list[TopicPartition], timestamp: int, isolation: IsolationLevel
+) -> dict[TopicPartition, int]:
+    from moldau.client.admin import list_offsets
+
+    offsets: dict[TopicPartition, int] = {}
+    for where, found in cluster.run(list_offsets(dict.fromkeys(partitions, timestamp), isolation=isolation)).items():
+        if isinstance(found, KafkaError):
+            raise found
+        offsets[where] = found.offset
+    return offsets

@@ -1,0 +1,131 @@
+"""Entry point: finds the command, runs it, and turns every way it can end into a status and at most one sentence."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, Final, NamedTuple, NoReturn
+
+from moldau import __version__
+from moldau.cli.failure import BROKEN_PIPE, DONE, EXIT_STATUSES, FAILED, INTERRUPTED, NO_BROKER, USAGE, Failure
+from moldau.errors import MoldauError
+
+
+class Command(NamedTuple):
+    module: str
+    summary: str
+
+
+COMMANDS: Final = {
+    "start": Command("moldau.cli.start", "start a node (broker and controller) in the foreground"),
+    "topics": Command("moldau.cli.topics", "create, list, describe, alter and delete topics; show and move offsets"),
+    "configs": Command("moldau.cli.configs", "show and change settings of topics and brokers; explain every setting"),
+    "produce": Command("moldau.cli.produce", "write records from standard input or a file to a topic"),
+    "consume": Command("moldau.cli.consume", "read records of a topic to standard output"),
+    "cluster": Command("moldau.cli.cluster", "describe the brokers of a cluster and their disks"),
+    "log": Command("moldau.cli.log", "look into log segments, indexes and checkpoints on disk"),
+    "version": Command("moldau.cli.version", "show the version and what it runs on"),
+}
+
+_DESCRIPTION = "Kafka, in Python: a broker that any Kafka client talks to, and the tools around it."
+
+_EPILOG = f"""\
+a first walk:
+  moldau start                                   a node on 127.0.0.1:9092, data in ./data
+  moldau topics create rivers --partitions 3
+  printf 'vltava\\nlabe\\n' | moldau produce rivers
+  moldau consume rivers
+  moldau topics describe rivers
+  moldau log dump data/rivers-0 --records --verify
+
+`moldau COMMAND --help` explains a command. Commands that talk to a cluster take --bootstrap HOST:PORT
+(default 127.0.0.1:9092) and, where they print tables, --json for machines.
+
+{EXIT_STATUSES}"""
+
+
+class Parser(ArgumentParser):
+    """Says what is wrong in one sentence instead of a page of usage.
+
+    Options cannot be abbreviated: a script that did would break the day another option begins with the same letters.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        sentence = message[:1].upper() + message[1:].rstrip(".")
+        self.exit(USAGE, f"{self.prog}: {sentence}. See `{self.prog} --help`.\n")
+
+
+def build_parser(chosen: str | None) -> Parser:
+    """The parser with all commands by name, and the arguments of the chosen one only."""
+    parser = Parser(
+        prog="moldau", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version", action="version", version=f"moldau {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser, required=True)
+    for name, command in COMMANDS.items():
+        child = commands.add_parser(name, help=command.summary, formatter_class=RawDescriptionHelpFormatter)
+        if name == chosen:
+            import_module(command.module).configure(child)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if os.environ.get("MOLDAU_TRACEBACK"):
+        return _run(arguments)
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Python flushes standard output once more on its way out, and would complain about the same broken pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except Failure as failure:
+        return _say(str(failure), failure.status)
+    except MoldauError as error:
+        return _say(_with_advice(error), NO_BROKER if _is_no_broker(error) else FAILED)
+    except OSError as error:
+        return _say(_os_sentence(error), FAILED)
+    except Exception as error:  # a fault of ours: still one sentence, and the way to see more
+        return _say(f"Unexpected {type(error).__name__}: {error} (MOLDAU_TRACEBACK=1 shows where).", FAILED)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    chosen = next((word for word in arguments if not word.startswith("-")), None)
+    if not arguments:
+        build_parser(None).print_help()
+        return DONE
+    options = build_parser(chosen).parse_args(arguments)
+    run: Callable[[Namespace], int | None] = options.run
+    status = run(options)
+    sys.stdout.flush()
+    return DONE if status is None else status
+
+
+def _say(sentence: str, status: int) -> int:
+    text = " ".join(sentence.split())
+    print(f"moldau: {text if text.endswith(('.', '!', '?')) else text + '.'}", file=sys.stderr)
+    return status
+
+
+def _is_no_broker(error: MoldauError) -> bool:
+    from moldau.client.errors import NoBrokerAnswers
+
+    return isinstance(error, NoBrokerAnswers)
+
+
+def _with_advice(error: MoldauError) -> str:
+    text = str(error)
+    return f"{text} Start one with `moldau start`." if _is_no_broker(error) else text
+
+
+def _os_sentence(error: OSError) -> str:
+    reason = (error.strerror or str(error)).rstrip(".")
+    return f"{error.filename}: {reason}." if error.filename else f"{reason}."

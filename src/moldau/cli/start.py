@@ -1,0 +1,202 @@
+"""`moldau start`: one node in the foreground.
+
+Standard output carries one line, `ready HOST:PORT`, when clients are accepted; whoever started us waits for it. The
+log goes to standard error. SIGTERM and Ctrl-C end the node in order; a second one ends it at once.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import signal
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from socket import gaierror
+from typing import TYPE_CHECKING
+
+from moldau.cli.arguments import checked, key_value
+from moldau.cli.failure import DONE, FAILED, Failure
+
+if TYPE_CHECKING:
+    from moldau.config.broker import BrokerConfig
+    from moldau.node import Node
+    from moldau.runtime.real import RealRuntime
+
+DEFAULT_DATA = "data"
+DEFAULT_LISTEN = "127.0.0.1:9092"
+
+_EPILOG = """\
+The settings are Kafka's, from a server.properties file if one is given; the options stand above the file.
+`moldau configs list` shows every setting, `moldau configs describe NAME` explains one.
+
+When clients are accepted, one line is printed on standard output: `ready HOST:PORT`. The log goes to standard
+error. SIGTERM and Ctrl-C shut the node down in order, with exit status 0.
+
+examples:
+  moldau start                                        on 127.0.0.1:9092, data in ./data
+  moldau start --listen 127.0.0.1:0 --data /tmp/d     on a free port, told by the `ready` line
+  moldau start server.properties --set num.partitions=3"""
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.description = "Start a node, broker and controller in one, in the foreground."
+    parser.epilog = _EPILOG
+    parser.add_argument("properties", metavar="server.properties", nargs="?", help="settings with Kafka's names")
+    parser.add_argument("--data", metavar="DIR", help=f"where logs and metadata are kept (default ./{DEFAULT_DATA})")
+    parser.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        type=checked(_listen_address),
+        help=f"where clients connect; port 0 takes a free one (default {DEFAULT_LISTEN})",
+    )
+    parser.add_argument(
+        "--set", metavar="NAME=VALUE", action="append", type=key_value, default=[], help="a setting; repeatable"
+    )
+    parser.add_argument(
+        "--log-level",
+        choices=("debug", "info", "warning", "error"),
+        default="info",
+        help="what to log on standard error (default info)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: Namespace) -> int:
+    # From here on, not only once the node watches for them: nothing is written yet, so leaving at once is in order.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: sys.exit(DONE))
+    from moldau.config.broker import BrokerConfig
+
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=options.log_level.upper(),
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    given = {} if options.properties is None else _read_properties(options.properties)
+    config = BrokerConfig.parse(node_properties(given, options.data, options.listen, options.set))
+    for remark in config.remarks:
+        logging.getLogger("moldau.config").warning("%s", remark)
+    try:
+        return _run_node(config)
+    except OSError as error:
+        raise _start_failure(error, config) from error
+
+
+def node_properties(
+    given: Mapping[str, str], data: str | None, listen: str | None, settings: Sequence[tuple[str, str]]
+) -> dict[str, str]:
+    """The settings of the node: the file, above it --data and --listen, above all --set; defaults where nothing is."""
+    properties = dict(given)
+    if data is not None or not {"log.dirs", "log.dir"} & properties.keys():
+        properties.pop("log.dir", None)
+        properties["log.dirs"] = DEFAULT_DATA if data is None else data
+    if listen is not None:
+        _listen_on(properties, listen)
+    elif not given:
+        # Only without a file: whoever wrote one and left the listeners out means Kafka's default, all interfaces.
+        properties["listeners"] = f"PLAINTEXT://{DEFAULT_LISTEN}"
+    properties.update(settings)
+    return properties
+
+
+def _listen_on(properties: dict[str, str], address: str) -> None:
+    """Moves the first listener for clients to `address`; listeners of controllers stay where they are."""
+    listeners = _items(properties.get("listeners", ""))
+    controllers = {name.upper() for name in _items(properties.get("controller.listener.names", ""))}
+    names = [listener.partition("://")[0] for listener in listeners]
+    position = next((index for index, name in enumerate(names) if name.upper() not in controllers), None)
+    if position is None:
+        properties["listeners"] = ",".join([f"PLAINTEXT://{address}", *listeners])
+        return
+    moved = f"{names[position]}://{address}"
+    listeners[position] = moved
+    properties["listeners"] = ",".join(listeners)
+    advertised = _items(properties.get("advertised.listeners", ""))
+    if advertised:
+        # What the file advertises for this listener was true of the address it had there.
+        same = [item.partition("://")[0].upper() == names[position].upper() for item in advertised]
+        kept = [moved if is_moved else item for item, is_moved in zip(advertised, same, strict=True)]
+        properties["advertised.listeners"] = ",".join(kept)
+
+
+def _items(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def _read_properties(path: str) -> dict[str, str]:
+    from moldau.config.definition import ConfigError
+    from moldau.config.properties import decode_properties
+
+    try:
+        with open(path, "rb") as file:
+            return decode_properties(file.read())
+    except OSError as error:
+        raise Failure(f"{path} cannot be read: {error.strerror}.") from error
+    except ConfigError as error:
+        raise Failure(f"{path}: {error}.") from error
+
+
+def _run_node(config: BrokerConfig) -> int:
+    from moldau.node import Node
+    from moldau.runtime.real import RealRuntime
+
+    runtime = RealRuntime()
+    try:
+        node = Node(config, runtime)
+        _shut_down_on_signals(node, runtime)
+        node.start(ready=_say_ready)
+        runtime.loop.run()
+    finally:
+        runtime.close()
+    if node.failure is not None:
+        raise node.failure
+    return DONE
+
+
+def _shut_down_on_signals(node: Node, runtime: RealRuntime) -> None:
+    asked = False
+
+    def shut_down(number: int) -> None:
+        nonlocal asked
+        if asked:
+            os._exit(FAILED)
+        asked = True
+        logging.getLogger("moldau").info("shutting down on %s", signal.Signals(number).name)
+        node.shutdown(runtime.loop.stop)
+
+    runtime.loop.on_signal((signal.SIGTERM, signal.SIGINT), shut_down)
+
+
+def _say_ready(addresses: Sequence[tuple[str, int]]) -> None:
+    from moldau.client.addresses import Address
+
+    reachable = [Address("127.0.0.1" if host in ("", "0.0.0.0", "::") else host, port) for host, port in addresses]
+    print(f"ready {','.join(str(address) for address in reachable)}", flush=True)
+
+
+def _start_failure(error: OSError, config: BrokerConfig) -> Failure:
+    """The operating system's errors that happen to beginners, in words that say what to do."""
+    where = ", ".join(str(endpoint) for endpoint in (*config.broker_endpoints, *config.controller_endpoints))
+    directories = ", ".join(config.log_directories)
+    reason = (error.strerror or str(error)).rstrip(".")
+    if isinstance(error, gaierror):
+        return Failure(f"The host in {where} is not known ({reason}); choose another address with --listen.")
+    match error.errno:
+        case errno.EADDRINUSE:
+            return Failure(f"Something listens already at {where}; choose another address with --listen.")
+        case errno.EADDRNOTAVAIL:
+            return Failure(f"This machine does not have the address in {where}; choose another with --listen.")
+        case errno.EACCES | errno.EPERM | errno.EROFS if error.filename is None:
+            return Failure(f"Listening at {where} is not permitted: {reason}.")
+        case errno.EACCES | errno.EPERM | errno.EROFS | errno.ENOTDIR | errno.EEXIST | errno.ENOSPC:
+            place = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else directories
+            return Failure(f"The data directory cannot be written ({place}: {reason}); choose another with --data.")
+    return Failure(f"The node cannot start: {reason}" + (f" ({error.filename})." if error.filename else "."))
+
+
+def _listen_address(text: str) -> str:
+    from moldau.client.addresses import parse_address
+
+    return str(parse_address(text, lowest_port=0))

@@ -1,0 +1,73 @@
+"""What an operator asks of a cluster. One file per noun; every operation is a conversation (`cluster.run(...)`).
+
+Operations on many things at once give one outcome per thing: one topic that exists already does not hide that the
+other five were created.
+"""
+
+from moldau.client.admin.brokers import (
+    BrokerDescription,
+    ClusterDescription,
+    LogDirectory,
+    ReplicaOnDisk,
+    describe_cluster,
+    describe_log_dirs,
+)
+from moldau.client.admin.configs import (
+    ConfigChange,
+    ConfigOperation,
+    ConfigResource,
+    ConfigSource,
+    ConfigValue,
+    ResourceType,
+    alter_configs,
+    describe_configs,
+)
+from moldau.client.admin.offsets import (
+    EARLIEST,
+    LATEST,
+    MAX_TIMESTAMP,
+    FoundOffset,
+    IsolationLevel,
+    delete_records,
+    list_offsets,
+)
+from moldau.client.admin.topics import (
+    NewTopic,
+    TopicOutcome,
+    create_partitions,
+    create_topics,
+    delete_topics,
+    describe_topics,
+    list_topics,
+)
+
+__all__ = [
+    "EARLIEST",
+    "LATEST",
+    "MAX_TIMESTAMP",
+    "BrokerDescription",
+    "ClusterDescription",
+    "ConfigChange",
+    "ConfigOperation",
+    "ConfigResource",
+    "ConfigSource",
+    "ConfigValue",
+    "FoundOffset",
+    "IsolationLevel",
+    "LogDirectory",
+    "NewTopic",
+    "ReplicaOnDisk",
+    "ResourceType",
+    "TopicOutcome",
+    "alter_configs",
+    "create_partitions",
+    "create_topics",
+    "delete_records",
+    "delete_topics",
+    "describe_cluster",
+    "describe_configs",
+    "describe_log_dirs",
+    "describe_topics",
+    "list_offsets",
+    "list_topics",
+]

@@ -1,0 +1,38 @@
+"""How talking to a cluster can fail, apart from the codes the cluster itself answers with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from moldau.errors import ErrorCode, KafkaError, MoldauError
+
+
+class ConnectionFailed(KafkaError):
+    """A node could not be reached, or the connection ended before the answer came. Worth another try elsewhere."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.NETWORK_EXCEPTION, message)
+
+
+class RequestTimedOut(KafkaError):
+    """No answer in the time allowed. Whether the request took effect is not known."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.REQUEST_TIMED_OUT, message)
+
+
+class UnsupportedRequest(KafkaError):
+    """The node offers no version of the request that is also spoken here."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.UNSUPPORTED_VERSION, message)
+
+
+class NoBrokerAnswers(MoldauError):
+    """Not one of the bootstrap addresses answered: there is no cluster to talk to."""
+
+    def __init__(self, addresses: Sequence[str], reason: str | None = None) -> None:
+        where = ", ".join(addresses)
+        super().__init__(f"No broker answers at {where}" + (f": {reason}." if reason else "."))
+        self.addresses = tuple(addresses)
+        self.reason = reason

@@ -1,0 +1,201 @@
+"""The protocol state of one connection, without a socket: requests in, frames out; frames in, answers out.
+
+The life of a connection: `ApiVersions` goes out first, alone. A node that does not know the version asked for says so
+and is asked again in one it knows. From then on each request is written in the highest common version. Kafka answers
+in the order of the requests, so the oldest one in flight owns the next frame, and its correlation id proves it.
+
+Requests wait here while versions are being agreed on, and while `max_in_flight` others are unanswered.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from struct import Struct
+from typing import Any
+
+from moldau import __version__
+from moldau.client.versions import NodeVersions, Request, api_name
+from moldau.deferred import Deferred
+from moldau.errors import ErrorCode, KafkaError, MoldauError, ProtocolError, error_code
+from moldau.protocol.api import RESPONSES, ApiKey, request_header_version, response_header_version
+from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from moldau.protocol.messages.request_header import RequestHeader
+from moldau.protocol.wire import Reader
+
+_LENGTH = Struct(">i")
+_CORRELATION_AND_ERROR = Struct(">ih")
+_HIGHEST_CORRELATION = 0x7FFFFFFF
+
+
+class Call(Deferred[Any]):
+    """One request and, later, its answer. `version` is known once it was written."""
+
+    __slots__ = ("answered", "at_most", "correlation_id", "request", "version")
+
+    def __init__(self, request: Request, at_most: int | None, answered: bool) -> None:
+        super().__init__()
+        self.request = request
+        self.at_most = at_most
+        self.answered = answered
+        self.version = -1
+        self.correlation_id = -1
+
+    def result(self) -> Any:
+        """The answer, or the exception it ended in; only once settled."""
+        if not self.settled:
+            raise RuntimeError("the answer is not here yet")
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+
+class Exchange:
+    def __init__(self, client_id: str, *, max_in_flight: int = 5) -> None:
+        self.client_id = client_id
+        self.max_in_flight = max_in_flight
+        self.versions: NodeVersions | None = None
+        self._in_flight: deque[Call] = deque()
+        self._waiting: deque[Call] = deque()
+        self._outgoing: list[bytes] = []
+        self._next_correlation = 0
+        self._ended: MoldauError | None = None
+        self._negotiate(ApiVersionsRequest.MAX_VERSION)
+
+    @property
+    def idle(self) -> bool:
+        return not self._in_flight and not self._waiting
+
+    @property
+    def unanswered(self) -> int:
+        return len(self._in_flight)
+
+    def call(self, request: Request, *, at_most: int | None = None, answered: bool = True) -> Call:
+        """Takes a request on; `answered=False` for the one kind the broker does not answer (Produce with acks 0)."""
+        call = Call(request, at_most, answered)
+        if self._ended is not None:
+            call.fail(self._ended)
+        else:
+            self._waiting.append(call)
+            self._write_waiting()
+        return call
+
+    def take_outgoing(self) -> list[bytes]:
+        """The frames to be sent now, lengths included."""
+        outgoing, self._outgoing = self._outgoing, []
+        return outgoing
+
+    def frame(self, data: memoryview) -> None:
+        """One whole frame from the node, without its length. ProtocolError means the connection is of no more use."""
+        if not self._in_flight:
+            raise ProtocolError("The broker sent an answer to which there was no request.")
+        if len(data) < _LENGTH.size:
+            raise ProtocolError("The broker sent an answer without a correlation id.")
+        call = self._in_flight[0]
+        (correlation_id,) = _LENGTH.unpack_from(data)
+        if correlation_id != call.correlation_id:
+            raise ProtocolError(
+                f"The broker answered request {correlation_id} while request {call.correlation_id} was next in line."
+            )
+        if self.versions is None:
+            self._in_flight.popleft()
+            self._agree(call, data)
+        else:
+            # Decoded before it leaves the queue: if that fails, `lost` still knows the call and settles it.
+            response = _decode(call, data)
+            self._in_flight.popleft()
+            self._write_waiting()
+            call.resolve(response)
+
+    def lost(self, error: MoldauError) -> None:
+        """The connection ended: every request without an answer ends with it."""
+        if self._ended is not None:
+            return
+        self._ended = error
+        unanswered = [*self._in_flight, *self._waiting]
+        self._in_flight.clear()
+        self._waiting.clear()
+        self._outgoing.clear()
+        for call in unanswered:
+            call.fail(error)
+
+    # ---------------------------------------------------------------------------------------- agreeing on versions
+
+    def _negotiate(self, version: int) -> None:
+        request = ApiVersionsRequest(client_software_name="moldau", client_software_version=__version__)
+        call = Call(request, version, True)
+        call.version = version
+        self._write(call)
+
+    def _agree(self, call: Call, data: memoryview) -> None:
+        if len(data) < _CORRELATION_AND_ERROR.size:
+            raise ProtocolError("The broker's answer to ApiVersions is too short.")
+        _, code = _CORRELATION_AND_ERROR.unpack_from(data)
+        if code == ErrorCode.UNSUPPORTED_VERSION and call.version > 0:
+            self._negotiate(_offered_instead(data, call.version))
+            return
+        if code != ErrorCode.NONE:
+            raise KafkaError(error_code(code), f"The broker refused ApiVersions: {error_code(code).text}")
+        self.versions = NodeVersions.from_response(_decode(call, data))
+        self._write_waiting()
+
+    # -------------------------------------------------------------------------------------------------- writing
+
+    def _write_waiting(self) -> None:
+        if self.versions is None:
+            return
+        while self._waiting and len(self._in_flight) < self.max_in_flight:
+            call = self._waiting.popleft()
+            try:
+                call.version = self.versions.pick(call.request, call.at_most)
+                self._write(call)
+            except MoldauError as error:
+                # The node cannot be asked this, or not in these words; nothing was sent, the connection is fine.
+                call.fail(error)
+
+    def _write(self, call: Call) -> None:
+        key, version = call.request.API_KEY, call.version
+        body = call.request.encode(version)
+        call.correlation_id = self._next_correlation
+        self._next_correlation = 0 if call.correlation_id == _HIGHEST_CORRELATION else call.correlation_id + 1
+        header = RequestHeader(
+            request_api_key=key,
+            request_api_version=version,
+            correlation_id=call.correlation_id,
+            client_id=self.client_id,
+        ).encode(request_header_version(key, version))
+        self._outgoing.append(_LENGTH.pack(len(header) + len(body)) + header)
+        self._outgoing.append(body)
+        if call.answered:
+            self._in_flight.append(call)
+        else:
+            call.resolve(None)
+
+
+def _decode(call: Call, data: memoryview) -> Any:
+    key, version = call.request.API_KEY, call.version
+    try:
+        source = Reader(data, _LENGTH.size)
+        if response_header_version(key, version) > 0:
+            source.tags()
+        # Bytes behind the end are not looked at, as in other clients: librdkafka's test broker, for one, sends some.
+        return RESPONSES[key].read(source, version)
+    except ProtocolError as error:
+        raise ProtocolError(
+            f"The broker's answer to {api_name(key)} version {version} cannot be read: {error}"
+        ) from error
+
+
+def _offered_instead(data: memoryview, refused: int) -> int:
+    """The version to try after a refusal, always lower than the one refused.
+
+    Kafka's refusal is written in version 0 and holds the range it does accept. Not everybody is that helpful (some
+    answer in a form that cannot be read); version 0 is what everybody knows.
+    """
+    try:
+        answer = ApiVersionsResponse.decode(data[_LENGTH.size :], 0)
+    except ProtocolError:
+        return 0
+    for api in answer.api_keys:
+        if api.api_key == ApiKey.API_VERSIONS:
+            return max(0, min(api.max_version, refused - 1))
+    return 0

@@ -1,0 +1,169 @@
+"""The command itself: help, statuses, and one sentence for everything that goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+from moldau_command import RunMoldau
+
+from moldau import __version__
+from moldau.cli.main import COMMANDS, main
+
+
+def nowhere() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_help_names_every_command_and_status(moldau: RunMoldau) -> None:
+    bare, asked = moldau(), moldau("--help")
+    assert (bare.returncode, asked.returncode) == (0, 0)
+    assert bare.stdout == asked.stdout
+    for name in COMMANDS:
+        assert f"\n    {name} ".encode() in asked.stdout
+    assert b"exit status:" in asked.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    assert f"usage: moldau {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["topics", "configs", "cluster", "log"])
+def test_a_command_without_its_subcommand_shows_what_there_is(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command]) == 2
+    assert "subcommands:" in capsys.readouterr().out
+
+
+def test_version(moldau: RunMoldau) -> None:
+    assert moldau("--version").stdout == f"moldau {__version__}\n".encode()
+    assert moldau("version").stdout.startswith(f"moldau {__version__}\nCPython ".encode())
+    facts = json.loads(moldau("version", "--json").stdout)
+    assert facts["version"] == __version__
+    assert isinstance(facts["compiled_kernels"], bool)
+    assert json.loads(moldau("version", "--json", MOLDAU_PURE="1").stdout)["compiled_kernels"] is False
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nonsense"],
+        ["topics", "nonsense"],
+        ["topics", "create"],
+        ["topics", "create", "x", "--partitions", "0"],
+        ["topics", "create", "x", "--config", "novalue"],
+        ["topics", "list", "--timeout", "soon"],
+        ["topics", "list", "--boot", "127.0.0.1:1"],
+        ["produce", "x", "--acks", "2"],
+        ["produce", "x", "--format", "xml"],
+        ["produce", "x", "--key", "a", "--key-separator", "b"],
+        ["consume", "x", "--from", "whenever"],
+        ["consume", "x", "--follow", "--until", "end"],
+        ["configs", "set", "a=b"],
+        ["configs", "set", "--topic", "x", "nonsense"],
+        ["log", "dump"],
+    ],
+)
+def test_wrong_usage_is_one_sentence_and_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith("moldau")
+    assert said.endswith("--help`.\n")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["topics", "list"],
+        ["topics", "create", "x"],
+        ["configs", "describe", "--topic", "x"],
+        ["cluster", "describe"],
+        ["produce", "x"],
+        ["consume", "x"],
+    ],
+)
+def test_nobody_answers(arguments: list[str], moldau: RunMoldau) -> None:
+    address = nowhere()
+    result = moldau(*arguments, "--bootstrap", address)
+    assert (result.returncode, result.stdout) == (3, b"")
+    sentence = f"moldau: No broker answers at {address}. Start one with `moldau start`.\n"
+    assert result.stderr.decode() == sentence
+
+
+def test_an_address_that_is_none(moldau: RunMoldau) -> None:
+    result = moldau("topics", "list", "--bootstrap", "here:there")
+    assert result.returncode == 1
+    assert result.stderr.count(b"\n") == 1
+    assert b"'here:there' is not an address" in result.stderr
+
+
+def test_a_fault_of_ours_is_still_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import moldau.cli.version as version
+
+    monkeypatch.setattr(version, "_kernels", lambda: 1 // 0)
+    assert main(["version"]) == 1
+    assert capsys.readouterr().err == (
+        "moldau: Unexpected ZeroDivisionError: integer division or modulo by zero (MOLDAU_TRACEBACK=1 shows where).\n"
+    )
+    monkeypatch.setenv("MOLDAU_TRACEBACK", "1")
+    with pytest.raises(ZeroDivisionError):
+        main(["version"])
+
+
+def test_a_reader_that_has_seen_enough() -> None:
+    reader, writer = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "moldau", "configs", "list"], stdout=writer, stderr=subprocess.PIPE
+    )
+    os.close(writer)
+    os.close(reader)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (141, b"")
+
+
+def test_interrupted() -> None:
+    """A broker that takes the connection and says nothing: Ctrl-C is the way out."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "moldau", "topics", "list", "--bootstrap", address],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        guest, _ = silent.accept()
+        guest.recv(10)
+        process.send_signal(signal.SIGINT)
+        printed, said = process.communicate(timeout=60)
+        guest.close()
+    assert (process.returncode, printed, said) == (130, b"", b"")
+
+
+def test_only_what_a_command_needs_is_imported() -> None:
+    """`moldau version` must not pay for the clients, nor `moldau start` for argument parsers of other commands."""
+    script = "import sys; from moldau.cli.main import main; main(['version']); print(*sys.modules, sep='\\n')"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert "moldau.cli.version" in loaded
+    unwanted = (
+        "moldau.client",
+        "moldau.protocol",
+        "moldau.config",
+        "moldau.node",
+        "moldau.cli.topics",
+        "socket",
+        "asyncio",
+    )
+    assert [name for name in loaded if name.startswith(unwanted)] == []

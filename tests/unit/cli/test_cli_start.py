@@ -1,0 +1,109 @@
+"""`moldau start`: which settings a node gets, and the ways it can fail to start."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+from moldau_command import RunMoldau
+
+from moldau.cli.start import node_properties
+
+FILE = {
+    "process.roles": "broker,controller",
+    "node.id": "7",
+    "listeners": "CONTROLLER://:9093,PLAINTEXT://:9092,INSIDE://:9094",
+    "advertised.listeners": "PLAINTEXT://public:9092,INSIDE://private:9094",
+    "controller.listener.names": "CONTROLLER",
+    "log.dirs": "/var/kafka",
+}
+
+
+def test_without_anything_it_is_private_and_here() -> None:
+    assert node_properties({}, None, None, []) == {"log.dirs": "data", "listeners": "PLAINTEXT://127.0.0.1:9092"}
+
+
+def test_options_without_a_file() -> None:
+    properties = node_properties({}, "/d", "0.0.0.0:0", [("num.partitions", "3")])
+    assert properties == {"log.dirs": "/d", "listeners": "PLAINTEXT://0.0.0.0:0", "num.partitions": "3"}
+
+
+def test_a_file_is_taken_as_it_is() -> None:
+    assert node_properties(FILE, None, None, []) == FILE
+    assert node_properties({"log.dir": "/d", "node.id": "2"}, None, None, []) == {"log.dir": "/d", "node.id": "2"}
+
+
+def test_listen_moves_the_listener_of_clients_and_what_is_advertised_for_it() -> None:
+    properties = node_properties(FILE, None, "127.0.0.1:1", [])
+    assert properties["listeners"] == "CONTROLLER://:9093,PLAINTEXT://127.0.0.1:1,INSIDE://:9094"
+    assert properties["advertised.listeners"] == "PLAINTEXT://127.0.0.1:1,INSIDE://private:9094"
+
+
+def test_listen_beside_a_controller_only() -> None:
+    given = {"listeners": "CONTROLLER://:9093", "controller.listener.names": "CONTROLLER"}
+    assert node_properties(given, None, "h:1", [])["listeners"] == "PLAINTEXT://h:1,CONTROLLER://:9093"
+
+
+def test_set_stands_above_all() -> None:
+    properties = node_properties(FILE, "/other", None, [("log.dirs", "/mine"), ("node.id", "9")])
+    assert (properties["log.dirs"], properties["node.id"]) == ("/mine", "9")
+    assert node_properties({"log.dir": "/d"}, "/other", None, []) == {"log.dirs": "/other"}
+
+
+def test_a_setting_that_does_not_exist(moldau: RunMoldau, tmp_path: Path) -> None:
+    result = moldau("start", "--data", str(tmp_path), "--set", "num.partitons=3")
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert b"num.partitons" in result.stderr
+    assert b"num.partitions" in result.stderr
+    assert result.stderr.count(b"\n") == 1
+
+
+def test_a_value_that_is_not_allowed(moldau: RunMoldau, tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("num.partitions=0\n")
+    result = moldau("start", str(file), "--data", str(tmp_path / "data"))
+    assert result.returncode == 1
+    assert b"num.partitions cannot be '0'" in result.stderr
+    assert b"Traceback" not in result.stderr
+
+
+def test_a_file_that_is_not_there(moldau: RunMoldau, tmp_path: Path) -> None:
+    result = moldau("start", str(tmp_path / "nothing.properties"))
+    assert result.returncode == 1
+    assert b"nothing.properties cannot be read: No such file or directory." in result.stderr
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:70000", ":1", "host:"])
+def test_an_address_that_is_none(moldau: RunMoldau, tmp_path: Path, address: str) -> None:
+    result = moldau("start", "--listen", address, "--data", str(tmp_path))
+    assert result.returncode == 2
+    assert b"is not an address" in result.stderr
+    assert result.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "192.0.2.1"])
+def test_an_address_this_machine_does_not_have(moldau: RunMoldau, tmp_path: Path, host: str) -> None:
+    result = moldau("start", "--listen", f"{host}:0", "--data", str(tmp_path), "--log-level", "error")
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert host.encode() in result.stderr
+    assert result.stderr.count(b"\n") == 1
+
+
+def test_a_port_that_is_taken(moldau: RunMoldau, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        result = moldau("start", "--listen", address, "--data", str(tmp_path), "--log-level", "error")
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert address.encode() in result.stderr
+    assert result.stderr.count(b"\n") == 1
+
+
+def test_a_data_directory_that_cannot_be_made(moldau: RunMoldau, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    result = moldau(
+        "start", "--listen", "127.0.0.1:0", "--data", str(tmp_path / "file" / "data"), "--log-level", "error"
+    )
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert b"Traceback" not in result.stderr
+    assert str(tmp_path / "file").encode() in result.stderr
