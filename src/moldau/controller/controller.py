@@ -1,0 +1,167 @@
+"""The controller: every operation that changes the cluster's metadata, and the timer that fences silent brokers.
+
+Operations take the requests as they come from the wire and return the response for when it is committed; see
+`write_path` for how. The decisions themselves are in the file of their noun.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from moldau.config.broker import BrokerConfig
+from moldau.controller import lifecycle
+from moldau.controller.configs import Outcome, ResourceChange
+from moldau.controller.decision import Decision
+from moldau.controller.sessions import BrokerSessions
+from moldau.controller.state import ControllerState
+from moldau.controller.write_path import WritePath
+from moldau.deferred import Deferred
+from moldau.errors import ErrorCode, KafkaError
+from moldau.metadata.features import bootstrap_records
+from moldau.metadata.producer_id_pool import ProducerIdBlock
+from moldau.metadata.records import AbortTransactionRecord
+from moldau.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from moldau.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+from moldau.protocol.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
+from moldau.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
+from moldau.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from moldau.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+from moldau.protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+from moldau.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
+from moldau.raft.quorum import MetadataQuorum
+from moldau.runtime.ports import Clock, Loop, Random, TimerHandle
+
+logger = logging.getLogger("moldau.controller")
+
+
+class Controller(WritePath):
+    """With `has_local_broker`, the broker of the same id lives in this process (see `BrokerSessions`)."""
+
+    def __init__(
+        self,
+        cluster_id: str,
+        config: BrokerConfig,
+        quorum: MetadataQuorum,
+        clock: Clock,
+        loop: Loop,
+        random: Random,
+        *,
+        has_local_broker: bool = True,
+    ) -> None:
+        self.node_id = quorum.node_id
+        self.cluster_id = cluster_id
+        self._config = config
+        self.sessions = BrokerSessions(
+            clock, config.broker_session_timeout_ms / 1000, quorum.node_id if has_local_broker else None
+        )
+        self._expiry_timer: TimerHandle | None = None
+        super().__init__(quorum, loop, lambda: ControllerState(cluster_id, config, self.sessions, random))
+
+    # ------------------------------------------------------------------------------------------------------ topics
+
+    def create_topics(self, request: CreateTopicsRequest) -> Deferred[CreateTopicsResponse]:
+        return self.run(lambda: self.state.topics.create(request), request.timeout_ms)
+
+    def delete_topics(self, request: DeleteTopicsRequest, version: int) -> Deferred[DeleteTopicsResponse]:
+        def decide() -> Decision[DeleteTopicsResponse]:
+            if not self._config.delete_topic_enable:
+                code = ErrorCode.TOPIC_DELETION_DISABLED if version >= 3 else ErrorCode.INVALID_REQUEST
+                raise KafkaError(code, "Topics cannot be deleted: delete.topic.enable is false.")
+            return self.state.topics.delete(request)
+
+        return self.run(decide, request.timeout_ms)
+
+    def create_partitions(self, request: CreatePartitionsRequest) -> Deferred[CreatePartitionsResponse]:
+        return self.run(lambda: self.state.partitions.create(request), request.timeout_ms)
+
+    def alter_partition(self, request: AlterPartitionRequest, version: int) -> Deferred[AlterPartitionResponse]:
+        return self.run(lambda: self.state.partitions.alter(request, version))
+
+    def elect_leaders(self, request: ElectLeadersRequest) -> Deferred[ElectLeadersResponse]:
+        return self.run(lambda: self.state.partitions.elect_leaders(request), request.timeout_ms)
+
+    # ----------------------------------------------------------------------------------------------------- configs
+
+    def incremental_alter_configs(
+        self, changes: list[ResourceChange], *, validate_only: bool
+    ) -> Deferred[list[Outcome]]:
+        return self.run(lambda: self.state.configs.incremental(changes, validate_only=validate_only))
+
+    def alter_configs(self, changes: list[ResourceChange], *, validate_only: bool) -> Deferred[list[Outcome]]:
+        return self.run(lambda: self.state.configs.replace(changes, validate_only=validate_only))
+
+    def update_features(self, request: UpdateFeaturesRequest, version: int) -> Deferred[UpdateFeaturesResponse]:
+        brokers = self.state.brokers.registrations
+        return self.run(lambda: self.state.features.update(request, version, brokers.values()), request.timeout_ms)
+
+    # ----------------------------------------------------------------------------------------------------- brokers
+
+    def register_broker(self, request: BrokerRegistrationRequest) -> Deferred[BrokerRegistrationResponse]:
+        answer = self.run(lambda: lifecycle.register(self.state, request, self._quorum.end_offset))
+        self._watch_sessions()
+        return answer
+
+    def broker_heartbeat(self, request: BrokerHeartbeatRequest) -> Deferred[BrokerHeartbeatResponse]:
+        answer = self.run(lambda: lifecycle.heartbeat(self.state, request, self._quorum.end_offset))
+        self._watch_sessions()
+        return answer
+
+    def unregister_broker(self, request: UnregisterBrokerRequest) -> Deferred[UnregisterBrokerResponse]:
+        return self.run(lambda: lifecycle.unregister(self.state, request))
+
+    def allocate_producer_ids(self, broker_id: int, broker_epoch: int) -> Deferred[ProducerIdBlock]:
+        def decide() -> Decision[ProducerIdBlock]:
+            self.state.brokers.check_epoch(broker_id, broker_epoch)
+            return self.state.producer_ids.allocate(broker_id, broker_epoch)
+
+        return self.run(decide)
+
+    # -------------------------------------------------------------------------------------------------- leadership
+
+    def activated(self) -> None:
+        logger.info("node %d is the active controller", self.node_id)
+        for broker in self.state.brokers.registrations.values():
+            self.sessions.register(broker.id, fenced=broker.fenced, new_incarnation=True)
+        if self.state.in_transaction:
+            # Its writer is gone and nobody else can end it.
+            self.append([AbortTransactionRecord(reason="The controller changed.")])
+        if self.state.features.is_empty:
+            self.append(bootstrap_records())
+        self._watch_sessions()
+
+    def renounced(self) -> None:
+        logger.info("node %d is no longer the active controller", self.node_id)
+        self.sessions.clear()
+        if self._expiry_timer is not None:
+            self._expiry_timer.cancel()
+            self._expiry_timer = None
+
+    # --------------------------------------------------------------------------------------------- silent brokers
+
+    def _watch_sessions(self) -> None:
+        """Keeps one timer at the next moment a broker's session can run out."""
+        if self._expiry_timer is None and self.is_active:
+            delay = self.sessions.seconds_to_next_expiry()
+            if delay is not None:
+                # A little later than the moment itself, so that it has passed.
+                self._expiry_timer = self._loop.call_later(delay + 0.001, self._expire_sessions)
+
+    def _expire_sessions(self) -> None:
+        self._expiry_timer = None
+        # One at a time: fencing the first may change where the partitions of the next can go.
+        stale = self.sessions.stale()
+        if stale is not None:
+            logger.warning("broker %d is fenced: it has not been heard of for too long", stale)
+            self.run(lambda: self._fence(stale)).then(_report)
+        self._watch_sessions()
+
+    def _fence(self, broker_id: int) -> Decision[None]:
+        records = lifecycle.fence_broker(self.state, broker_id)
+        self.sessions.touch(broker_id, fenced=True, metadata_offset=-1)
+        return Decision(records, None, atomic=False)
+
+
+def _report(value: None, error: BaseException | None) -> None:
+    if error is not None:
+        logger.error("a silent broker could not be fenced: %s", error)

@@ -1,0 +1,248 @@
+"""Partitions: adding more of them, and changing the in-sync set at a leader's request."""
+
+from __future__ import annotations
+
+from moldau.controller.assignment import checked_assignment, new_partition
+from moldau.controller.brokers import BrokerControl
+from moldau.controller.configs import ConfigControl
+from moldau.controller.decision import Decision, check_size
+from moldau.controller.elections import Election, PartitionKey, change_partition
+from moldau.controller.placement import place_replicas
+from moldau.controller.topics import Topic, TopicControl
+from moldau.errors import ErrorCode, KafkaError
+from moldau.metadata.partition_registration import NO_LEADER_CHANGE, LeaderRecoveryState, PartitionRegistration
+from moldau.metadata.records import Message, PartitionRecord
+from moldau.protocol.messages.alter_partition import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerState,
+    RequestPartitionData,
+    ResponsePartitionData,
+    ResponseTopicData,
+)
+from moldau.protocol.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+from moldau.protocol.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+from moldau.runtime.ports import Random
+
+_PREFERRED, _UNCLEAN = 0, 1
+
+
+class PartitionControl:
+    """Has no state of its own: partitions belong to their topics."""
+
+    def __init__(self, topics: TopicControl, brokers: BrokerControl, configs: ConfigControl, random: Random) -> None:
+        self._topics = topics
+        self._brokers = brokers
+        self._configs = configs
+        self._random = random
+
+    # --------------------------------------------------------------------------------------------- more partitions
+
+    def create(self, request: CreatePartitionsRequest) -> Decision[CreatePartitionsResponse]:
+        names = [topic.name for topic in request.topics]
+        records: list[Message] = []
+        results: dict[str, CreatePartitionsTopicResult] = {}
+        for topic in request.topics:
+            if topic.name in results:
+                continue
+            try:
+                if names.count(topic.name) > 1:
+                    raise KafkaError(ErrorCode.INVALID_REQUEST, f"The request names the topic {topic.name!r} twice.")
+                records += self._create(topic)
+                results[topic.name] = CreatePartitionsTopicResult(name=topic.name)
+            except KafkaError as error:
+                results[topic.name] = CreatePartitionsTopicResult(
+                    name=topic.name, error_code=error.code, error_message=error.message
+                )
+        check_size(len(records), "partitions")
+        return Decision(
+            [] if request.validate_only else records, CreatePartitionsResponse(results=list(results.values()))
+        )
+
+    def _create(self, wanted: CreatePartitionsTopic) -> list[PartitionRecord]:
+        topic = self._topics.get(wanted.name)
+        if topic is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {wanted.name!r}.")
+        present = len(topic.partitions)
+        additional = wanted.count - present
+        if additional <= 0:
+            raise KafkaError(
+                ErrorCode.INVALID_PARTITIONS,
+                f"The topic {wanted.name!r} has {present} partitions; it can only be given more, not {wanted.count}.",
+            )
+        check_size(additional, "partitions")
+        factor = len(topic.partitions[0].replicas)
+        if wanted.assignments is None:
+            placed = place_replicas(self._brokers.usable(), additional, factor, self._random)
+            states = [new_partition(replicas, self._brokers) for replicas in placed]
+        else:
+            if len(wanted.assignments) != additional:
+                raise KafkaError(
+                    ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                    f"{additional} partitions are to be added, but {len(wanted.assignments)} are assigned.",
+                )
+            states = [
+                checked_assignment(given.broker_ids, present + index, factor, self._brokers)
+                for index, given in enumerate(wanted.assignments)
+            ]
+        return [state.to_record(topic.id, present + index) for index, state in enumerate(states)]
+
+    # -------------------------------------------------------------------------------------------------- in-sync set
+
+    def alter(self, request: AlterPartitionRequest, version: int) -> Decision[AlterPartitionResponse]:
+        """A leader wants another in-sync set. The epochs in the request say which state it has seen."""
+        self._brokers.check_epoch(request.broker_id, request.broker_epoch)
+        records: list[Message] = []
+        topics = []
+        for wanted in request.topics:
+            topic = self._topics.by_id(wanted.topic_id)
+            results = []
+            for partition in wanted.partitions:
+                isr = _wanted_isr(partition, version)
+                results.append(self._alter(request.broker_id, topic, partition, isr, records))
+            topics.append(ResponseTopicData(topic_id=wanted.topic_id, partitions=results))
+        return Decision(records, AlterPartitionResponse(topics=topics))
+
+    def _alter(
+        self,
+        broker_id: int,
+        topic: Topic | None,
+        wanted: RequestPartitionData,
+        isr: list[BrokerState],
+        records: list[Message],
+    ) -> ResponsePartitionData:
+        index = wanted.partition_index
+        if topic is None:
+            return _altered(index, ErrorCode.UNKNOWN_TOPIC_ID)
+        current = topic.partitions.get(index)
+        if current is None:
+            return _altered(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        refusal = self._refuse_alter(broker_id, current, wanted, isr)
+        if refusal is not None:
+            return _altered(index, refusal)
+        record = change_partition(
+            PartitionKey(topic.id, index),
+            current,
+            self._brokers,
+            self._brokers.is_active,
+            isr=tuple(replica.broker_id for replica in isr),
+            election=self._election(topic.name),
+            recovery_state=wanted.leader_recovery_state,
+        )
+        if record is not None:
+            records.append(record)
+            current = current.merge(record)
+            if record.leader not in (NO_LEADER_CHANGE, broker_id):
+                # A reassignment ended with this change and took the leadership away.
+                return _altered(index, ErrorCode.NEW_LEADER_ELECTED)
+        return ResponsePartitionData(
+            partition_index=index,
+            leader_id=current.leader,
+            leader_epoch=current.leader_epoch,
+            isr=list(current.isr),
+            leader_recovery_state=current.leader_recovery_state,
+            partition_epoch=current.partition_epoch,
+        )
+
+    def _refuse_alter(
+        self,
+        broker_id: int,
+        current: PartitionRegistration,
+        wanted: RequestPartitionData,
+        isr: list[BrokerState],
+    ) -> ErrorCode | None:
+        # A leader that knows more than we do has heard from a newer controller.
+        if wanted.leader_epoch > current.leader_epoch or wanted.partition_epoch > current.partition_epoch:
+            return ErrorCode.NOT_CONTROLLER
+        if wanted.leader_epoch < current.leader_epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        if broker_id != current.leader:
+            return ErrorCode.INVALID_REQUEST
+        if wanted.partition_epoch < current.partition_epoch:
+            return ErrorCode.INVALID_UPDATE_VERSION
+        members = [replica.broker_id for replica in isr]
+        if len(set(members)) != len(members) or not set(members) <= set(current.replicas) or broker_id not in members:
+            return ErrorCode.INVALID_REQUEST
+        if wanted.leader_recovery_state == LeaderRecoveryState.RECOVERING and (
+            len(members) > 1 or current.leader_recovery_state == LeaderRecoveryState.RECOVERED
+        ):
+            return ErrorCode.INVALID_REQUEST
+        if not all(self._may_join(replica) for replica in isr):
+            return ErrorCode.INELIGIBLE_REPLICA
+        return None
+
+    def _may_join(self, replica: BrokerState) -> bool:
+        """A replica counts as in sync only as the incarnation the leader has seen fetching; -1 does not say which."""
+        broker = self._brokers.registrations.get(replica.broker_id)
+        return broker is not None and broker.is_active and replica.broker_epoch in (-1, broker.epoch)
+
+    def _election(self, topic: str) -> Election:
+        return Election.UNCLEAN if self._configs.unclean_election_enabled(topic) else Election.ONLINE
+
+    # ------------------------------------------------------------------------------------------------------ leaders
+
+    def elect_leaders(self, request: ElectLeadersRequest) -> Decision[ElectLeadersResponse]:
+        if request.election_type not in (_PREFERRED, _UNCLEAN):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"The election type {request.election_type} is not known.")
+        records: list[Message] = []
+        everything = request.topic_partitions is None
+        if request.topic_partitions is None:
+            asked = {topic.name: list(topic.partitions) for topic in self._topics}
+        else:
+            asked = {topic.topic: list(topic.partitions) for topic in request.topic_partitions}
+        results = []
+        for name, indexes in asked.items():
+            outcomes = []
+            for index in indexes:
+                error = self._elect(name, index, request.election_type, records)
+                if everything and error is not None and error.code is ErrorCode.ELECTION_NOT_NEEDED:
+                    continue
+                outcomes.append(
+                    PartitionResult(partition_id=index, error_message=None)
+                    if error is None
+                    else PartitionResult(partition_id=index, error_code=error.code, error_message=error.message)
+                )
+            results.append(ReplicaElectionResult(topic=name, partition_result=outcomes))
+        return Decision(records, ElectLeadersResponse(replica_election_results=results), atomic=False)
+
+    def _elect(self, name: str, index: int, election_type: int, records: list[Message]) -> KafkaError | None:
+        topic = self._topics.get(name)
+        current = None if topic is None else topic.partitions.get(index)
+        if topic is None or current is None:
+            return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no partition {name}-{index}.")
+        preferred = election_type == _PREFERRED
+        if current.leader == current.preferred_leader if preferred else current.has_leader:
+            return KafkaError(ErrorCode.ELECTION_NOT_NEEDED)
+        record = change_partition(
+            PartitionKey(topic.id, index),
+            current,
+            self._brokers,
+            self._brokers.is_active,
+            election=Election.PREFERRED if preferred else Election.UNCLEAN,
+        )
+        if record is None:
+            code = ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE if preferred else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+            return KafkaError(code)
+        records.append(record)
+        return None
+
+
+def _wanted_isr(partition: RequestPartitionData, version: int) -> list[BrokerState]:
+    """Version 3 says which incarnation of each replica is meant."""
+    if version >= 3:
+        return partition.new_isr_with_epochs
+    return [BrokerState(broker_id=replica, broker_epoch=-1) for replica in partition.new_isr]
+
+
+def _altered(index: int, error: ErrorCode) -> ResponsePartitionData:
+    return ResponsePartitionData(partition_index=index, error_code=error)

@@ -1,0 +1,147 @@
+"""Which brokers are alive, by their heartbeats.
+
+Not part of the log: a new controller starts with every broker given a full session and learns the rest. What a broker
+is allowed next (stay fenced, become unfenced, hand over its partitions, leave) is decided here from its heartbeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+from moldau.runtime.ports import Clock
+
+
+class BrokerState(Enum):
+    FENCED = "fenced"
+    UNFENCED = "unfenced"
+    CONTROLLED_SHUTDOWN = "in controlled shutdown"
+    SHUTDOWN_NOW = "may shut down"
+
+
+class _Session:
+    __slots__ = ("fenced", "last_contact", "metadata_offset", "shutdown_offset")
+
+    def __init__(self, now: float, fenced: bool) -> None:
+        self.last_contact = now
+        self.fenced = fenced
+        self.metadata_offset = -1
+        # The offset every other broker must have reached before this one may leave; None while it does not want to.
+        self.shutdown_offset: int | None = None
+
+    @property
+    def state(self) -> BrokerState:
+        if self.shutdown_offset is not None:
+            return BrokerState.CONTROLLED_SHUTDOWN
+        return BrokerState.FENCED if self.fenced else BrokerState.UNFENCED
+
+
+class BrokerSessions:
+    """`local_broker` shares this controller's process: it is alive as long as the question can be asked, and what an
+    earlier process left behind under its id is certainly dead."""
+
+    def __init__(self, clock: Clock, timeout_seconds: float, local_broker: int | None = None) -> None:
+        self._clock = clock
+        self._timeout = timeout_seconds
+        self._local_broker = local_broker
+        self._sessions: dict[int, _Session] = {}
+
+    def register(self, broker_id: int, *, fenced: bool, new_incarnation: bool) -> None:
+        session = self._sessions.get(broker_id)
+        if session is None or new_incarnation:
+            self._sessions[broker_id] = _Session(self._clock.monotonic(), fenced)
+        else:
+            session.last_contact = self._clock.monotonic()
+            session.fenced = fenced
+
+    def remove(self, broker_id: int) -> None:
+        self._sessions.pop(broker_id, None)
+
+    def clear(self) -> None:
+        self._sessions.clear()
+
+    def touch(self, broker_id: int, *, fenced: bool, metadata_offset: int) -> None:
+        session = self._sessions.get(broker_id)
+        if session is None:
+            session = self._sessions[broker_id] = _Session(self._clock.monotonic(), fenced)
+        session.last_contact = self._clock.monotonic()
+        session.metadata_offset = metadata_offset
+        session.fenced = fenced
+        if fenced:
+            session.shutdown_offset = None
+
+    def begin_shutdown(self, broker_id: int, offset: int) -> None:
+        session = self._sessions[broker_id]
+        if session.shutdown_offset is None:
+            session.shutdown_offset = offset
+
+    def blocks_registration(self, broker_id: int) -> bool:
+        """Whether another process with this id may still be alive."""
+        session = self._sessions.get(broker_id)
+        if session is None or session.fenced or broker_id == self._local_broker:
+            return False
+        return self._expiry(session) >= self._clock.monotonic()
+
+    def is_shutting_down(self, broker_id: int) -> bool:
+        session = self._sessions.get(broker_id)
+        return session is not None and session.shutdown_offset is not None
+
+    def stale(self) -> int | None:
+        """A broker whose session has run out, the longest silent one first."""
+        now = self._clock.monotonic()
+        expired = [(session.last_contact, broker) for broker, session in self._watched() if self._expiry(session) < now]
+        return min(expired)[1] if expired else None
+
+    def seconds_to_next_expiry(self) -> float | None:
+        expiries = [self._expiry(session) for _, session in self._watched()]
+        return max(0.0, min(expiries) - self._clock.monotonic()) if expiries else None
+
+    def next_state(
+        self,
+        broker_id: int,
+        *,
+        wants_fence: bool,
+        wants_shutdown: bool,
+        metadata_offset: int,
+        registration_offset: int,
+        leads: Callable[[], bool],
+    ) -> tuple[BrokerState, BrokerState]:
+        """The broker's state now and after this heartbeat. `leads` is asked only where it matters: it may be slow."""
+        session = self._sessions[broker_id]
+        current = session.state
+        if current is BrokerState.FENCED:
+            if wants_shutdown:
+                return current, BrokerState.SHUTDOWN_NOW
+            # A broker that has not seen its own registration yet would serve from the past.
+            caught_up = metadata_offset >= registration_offset
+            return current, BrokerState.UNFENCED if not wants_fence and caught_up else current
+        if current is BrokerState.UNFENCED:
+            if wants_shutdown:
+                return (
+                    current,
+                    BrokerState.CONTROLLED_SHUTDOWN if not wants_fence and leads() else BrokerState.SHUTDOWN_NOW,
+                )
+            return current, BrokerState.FENCED if wants_fence else current
+        assert session.shutdown_offset is not None
+        if not leads() and session.shutdown_offset <= self._lowest_active_offset():
+            return current, BrokerState.SHUTDOWN_NOW
+        return current, current
+
+    def _lowest_active_offset(self) -> float:
+        """How far every broker that stays has followed the log: they must know the new leaders before one leaves."""
+        offsets = [
+            session.metadata_offset
+            for session in self._sessions.values()
+            if not session.fenced and session.shutdown_offset is None
+        ]
+        return min(offsets, default=float("inf"))
+
+    def _watched(self) -> list[tuple[int, _Session]]:
+        return [
+            (broker, session)
+            for broker, session in self._sessions.items()
+            if not session.fenced and broker != self._local_broker
+        ]
+
+    def _expiry(self, session: _Session) -> float:
+        return session.last_contact + self._timeout

@@ -1,0 +1,102 @@
+"""The controller's state: one object per noun, and the one way to change them, `replay`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from moldau.config.broker import BrokerConfig
+from moldau.controller.brokers import BrokerControl
+from moldau.controller.configs import ConfigControl
+from moldau.controller.elections import PartitionKey
+from moldau.controller.features import FeatureControl
+from moldau.controller.partitions import PartitionControl
+from moldau.controller.producer_ids import ProducerIdControl
+from moldau.controller.sessions import BrokerSessions
+from moldau.controller.topics import TopicControl
+from moldau.errors import ErrorCode, KafkaError
+from moldau.metadata import records as kinds
+from moldau.metadata.image import ConfigResource, ResourceType
+from moldau.metadata.partition_registration import PartitionRegistration
+from moldau.metadata.records import Message, MetadataError
+from moldau.runtime.ports import Random
+from moldau.timeline import SnapshotRegistry
+
+
+class ControllerState:
+    def __init__(self, cluster_id: str, config: BrokerConfig, sessions: BrokerSessions, random: Random) -> None:
+        self.registry = SnapshotRegistry()
+        self.features = FeatureControl(self.registry)
+        self.brokers = BrokerControl(self.registry, cluster_id, sessions)
+        self.configs = ConfigControl(self.registry, config, self._check_exists)
+        self.topics = TopicControl(self.registry, self.brokers, self.configs, random)
+        self.partitions = PartitionControl(self.topics, self.brokers, self.configs, random)
+        self.producer_ids = ProducerIdControl(self.registry)
+        # The records of a metadata transaction that has not ended, with their offsets. Only a log written by another
+        # controller has them: an operation here is one batch, which is all or nothing by itself.
+        self._transaction: list[tuple[Message, int]] | None = None
+        self._handlers: dict[type, Callable[[Any, int], None]] = {
+            kinds.TopicRecord: lambda record, _: self.topics.replay_topic(record),
+            kinds.PartitionRecord: lambda record, _: self.topics.replay_partition(record),
+            kinds.PartitionChangeRecord: lambda record, _: self.topics.replay_partition_change(record),
+            kinds.RemoveTopicRecord: lambda record, _: self.topics.replay_remove(record),
+            kinds.ClearElrRecord: lambda record, _: self.topics.replay_clear_elr(record),
+            kinds.RegisterBrokerRecord: self.brokers.replay_register,
+            kinds.UnregisterBrokerRecord: lambda record, _: self.brokers.replay_unregister(record),
+            kinds.BrokerRegistrationChangeRecord: lambda record, _: self.brokers.replay_change(record),
+            kinds.FenceBrokerRecord: lambda record, _: self.brokers.replay_fence(record),
+            kinds.UnfenceBrokerRecord: lambda record, _: self.brokers.replay_unfence(record),
+            kinds.ConfigRecord: lambda record, _: self.configs.replay(record),
+            kinds.FeatureLevelRecord: lambda record, _: self.features.replay(record),
+            kinds.ProducerIdsRecord: lambda record, _: self.producer_ids.replay(record),
+            # Where controllers are reached is for the readers of the image.
+            kinds.RegisterControllerRecord: _nothing,
+            kinds.NoOpRecord: _nothing,
+        }
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._transaction is not None
+
+    def replay(self, record: Message, offset: int) -> None:
+        """Applies one record; MetadataError if it does not fit what came before."""
+        if isinstance(record, kinds.BeginTransactionRecord):
+            self._transaction = []
+        elif isinstance(record, kinds.EndTransactionRecord | kinds.AbortTransactionRecord):
+            if self._transaction is None:
+                raise MetadataError("the metadata log ends a transaction that was not begun")
+            pending, self._transaction = self._transaction, None
+            if isinstance(record, kinds.EndTransactionRecord):
+                for waiting, at in pending:
+                    self._apply(waiting, at)
+        elif self._transaction is not None:
+            self._transaction.append((record, offset))
+        else:
+            self._apply(record, offset)
+
+    def _apply(self, record: Message, offset: int) -> None:
+        handler = self._handlers.get(type(record))
+        if handler is None:
+            raise MetadataError(f"a {type(record).__name__} cannot be applied to the metadata")
+        handler(record, offset)
+
+    def partitions_of_topics(self) -> Iterator[tuple[PartitionKey, PartitionRegistration, bool]]:
+        """Every partition, with whether records may be lost to keep it available."""
+        for topic in self.topics:
+            unclean = self.configs.unclean_election_enabled(topic.name)
+            for index, state in topic.partitions.items():
+                yield PartitionKey(topic.id, index), state, unclean
+
+    def _check_exists(self, resource: ConfigResource) -> None:
+        if resource.type == ResourceType.TOPIC and self.topics.get(resource.name) is None:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {resource.name!r}.")
+        if (
+            resource.type == ResourceType.BROKER
+            and resource.name
+            and int(resource.name) not in self.brokers.registrations
+        ):
+            raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"There is no broker {resource.name}.")
+
+
+def _nothing(record: Message, offset: int) -> None:
+    pass

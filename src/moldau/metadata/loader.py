@@ -1,0 +1,117 @@
+"""Follows the metadata log and keeps the current image of this node.
+
+Every committed batch becomes a delta on the image; when no further batch is at hand, the new image is set and handed
+to the publishers. So a start with a long log publishes once, and a burst of changes publishes as seldom as it can.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from moldau.metadata.committed import CommittedBatch, MetadataSnapshot
+from moldau.metadata.delta import MetadataDelta
+from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
+from moldau.metadata.publisher import Publisher
+from moldau.metadata.records import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    Message,
+    MetadataError,
+)
+
+logger = logging.getLogger("moldau.metadata")
+
+
+class MetadataLoader:
+    """The current image is `image`; it satisfies what the quorum asks of a listener."""
+
+    def __init__(self, on_fault: Callable[[BaseException], None] | None = None) -> None:
+        self.image: MetadataImage = EMPTY_IMAGE
+        self._publishers: list[Publisher] = []
+        self._on_fault = on_fault
+        # What was replayed since `image`.
+        self._delta = MetadataDelta(EMPTY_IMAGE)
+        # The records of a metadata transaction that has not ended: they may still be aborted.
+        self._transaction: list[Message] | None = None
+        self._offset = self._epoch = self._timestamp = -1
+
+    def add_publisher(self, publisher: Publisher) -> None:
+        """A publisher that joins late is told the whole image as one delta."""
+        self._publishers.append(publisher)
+        if self.image.offset >= 0:
+            self._tell(publisher, _whole(self.image), self.image)
+
+    def remove_publisher(self, publisher: Publisher) -> None:
+        self._publishers.remove(publisher)
+
+    # ------------------------------------------------------------------------------------------ from the quorum
+
+    def on_commit(self, batch: CommittedBatch, *, more: bool) -> None:
+        for record in batch.records:
+            self._replay(record)
+        self._offset, self._epoch, self._timestamp = batch.last_offset, batch.epoch, batch.timestamp
+        if not more:
+            self._publish()
+
+    def on_snapshot(self, snapshot: MetadataSnapshot, *, more: bool) -> None:
+        self._delta = MetadataDelta(self.image, is_snapshot=True)
+        self._transaction = None
+        for records in snapshot:
+            for record in records:
+                self._delta.replay(record)
+        self._delta.finish_snapshot()
+        self._offset, self._epoch, self._timestamp = snapshot.last_offset, snapshot.epoch, snapshot.timestamp
+        if not more:
+            self._publish()
+
+    def on_leader(self, leader_id: int, epoch: int) -> None:
+        """Who leads the quorum does not change what the metadata says."""
+
+    # ------------------------------------------------------------------------------------------------- internals
+
+    def _replay(self, record: Message) -> None:
+        if isinstance(record, BeginTransactionRecord):
+            self._transaction = []
+        elif isinstance(record, EndTransactionRecord | AbortTransactionRecord):
+            if self._transaction is None:
+                raise MetadataError("the metadata log ends a transaction that was not begun")
+            pending, self._transaction = self._transaction, None
+            if isinstance(record, EndTransactionRecord):
+                for waiting in pending:
+                    self._delta.replay(waiting)
+        elif self._transaction is not None:
+            self._transaction.append(record)
+        else:
+            self._delta.replay(record)
+
+    def _publish(self) -> None:
+        # No image is taken inside a transaction: it would stand at an offset whose records it lacks.
+        if self._transaction is not None:
+            return
+        delta = self._delta
+        image = delta.apply(self._offset, self._epoch, self._timestamp)
+        self._delta = MetadataDelta(image)
+        self.image = image
+        for publisher in self._publishers:
+            self._tell(publisher, delta, image)
+
+    def _tell(self, publisher: Publisher, delta: MetadataDelta, image: MetadataImage) -> None:
+        try:
+            publisher.on_image(delta, image)
+        except Exception as error:
+            logger.exception("%s could not take over the metadata at offset %d", type(publisher).__name__, image.offset)
+            if self._on_fault is not None:
+                self._on_fault(error)
+
+
+def _whole(image: MetadataImage) -> MetadataDelta:
+    """The delta from nothing to `image`."""
+    # Imported here: the module builds records, which only a late publisher or a snapshot needs.
+    from moldau.metadata.snapshot_records import image_records
+
+    delta = MetadataDelta(EMPTY_IMAGE)
+    for record in image_records(image):
+        delta.replay(record)
+    return delta

@@ -1,0 +1,202 @@
+"""The life of brokers as the controller sees it: registrations, heartbeats, and what becomes of partitions."""
+
+from __future__ import annotations
+
+import pytest
+from controller_kit import World, directory_of, refused, show
+
+from moldau.errors import ErrorCode
+from moldau.protocol.messages.broker_registration import Feature
+from moldau.protocol.messages.unregister_broker import UnregisterBrokerRequest
+
+
+def _orders(world: World) -> str:
+    """The lines about partitions."""
+    return "\n".join(line for line in show(world.image).splitlines() if " epoch " in line)
+
+
+def test_a_broker_is_fenced_until_it_has_seen_its_own_registration() -> None:
+    world = World(brokers=())
+    epoch = world.register(1)
+    # The epoch is the offset of the registration.
+    assert epoch == world.image.offset
+    behind = world.heartbeat(1, current_metadata_offset=epoch - 1)
+    assert (behind.is_caught_up, behind.is_fenced) == (False, True)
+    there = world.heartbeat(1, current_metadata_offset=epoch)
+    assert (there.is_caught_up, there.is_fenced, there.should_shut_down) == (True, False, False)
+    assert show(world.image) == "broker 1 active"
+
+
+def test_epochs_grow_with_every_incarnation_and_fence_the_one_before() -> None:
+    world = World(brokers=(1,), has_local_broker=True)
+    first = world.image.cluster.brokers[1].epoch
+    second = world.join(1, incarnation=2)
+    assert second > first
+    with pytest.raises(Exception, match="epoch") as caught:
+        world.heartbeat(1, epoch=first)
+    assert caught.value.code is ErrorCode.STALE_BROKER_EPOCH  # type: ignore[attr-defined]
+
+
+def test_registering_again_in_the_same_life_keeps_the_epoch() -> None:
+    world = World()
+    epoch = world.image.cluster.brokers[1].epoch
+    assert world.register(1, rack="north") == epoch
+    assert show(world.image) == "broker 1 active in north"
+
+
+def test_two_processes_cannot_be_one_broker() -> None:
+    world = World()
+    again = world.registration(1, incarnation=2)
+    assert refused(world.controller.register_broker(again)).code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
+    world.loop.advance(9.1)
+    assert world.register(1, incarnation=2) > 0
+
+
+def test_the_broker_beside_the_controller_need_not_wait_for_its_old_session() -> None:
+    world = World(has_local_broker=True)
+    assert world.join(1, incarnation=2) > 0
+    world.loop.advance(3600)
+    assert show(world.image) == "broker 1 active"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"cluster_id": "another"}, ErrorCode.INCONSISTENT_CLUSTER_ID),
+        ({"log_dirs": []}, ErrorCode.INVALID_REGISTRATION),
+        ({"log_dirs": [bytes(15) + b"\x01"]}, ErrorCode.INVALID_REGISTRATION),
+        ({"log_dirs": [directory_of(2), directory_of(2)]}, ErrorCode.INVALID_REGISTRATION),
+        ({"log_dirs": [directory_of(1)]}, ErrorCode.INVALID_REGISTRATION),
+        ({"is_migrating_zk_broker": True}, ErrorCode.BROKER_ID_NOT_REGISTERED),
+        ({"features": []}, ErrorCode.UNSUPPORTED_VERSION),
+        (
+            {"features": [Feature(name="metadata.version", min_supported_version=1, max_supported_version=29)]},
+            ErrorCode.UNSUPPORTED_VERSION,
+        ),
+    ],
+)
+def test_registrations_that_cannot_be(fields: dict[str, object], expected: ErrorCode) -> None:
+    world = World(brokers=(1,))
+    assert refused(world.controller.register_broker(world.registration(2, **fields))).code is expected
+    assert 2 not in world.image.cluster.brokers
+
+
+def test_a_silent_broker_is_fenced_and_its_partitions_move() -> None:
+    world = World(brokers=(1, 2, 3))
+    world.create("orders", assignment={0: [1, 2], 1: [2, 3], 2: [3, 1]})
+    for _ in range(5):
+        world.loop.advance(2)
+        world.quorum.commit()
+        world.heartbeat(2)
+        world.heartbeat(3)
+    assert show(world.image) == (
+        "broker 1 fenced\n"
+        "broker 2 active\n"
+        "broker 3 active\n"
+        "orders-0 leader 2 epoch 1 isr 2 of 1,2\n"
+        "orders-1 leader 2 epoch 0 isr 2,3 of 2,3\n"
+        "orders-2 leader 3 epoch 0 isr 3 of 3,1"
+    )
+
+
+def test_the_last_in_sync_replica_is_waited_for() -> None:
+    world = World(brokers=(1, 2))
+    world.create("orders", assignment={0: [1, 2]})
+    world.create("single", assignment={0: [1]})
+    world.heartbeat(2, want_fence=True)
+    world.heartbeat(1, want_fence=True)
+    assert _orders(world) == ("orders-0 leader -1 epoch 1 isr 1 of 1,2\nsingle-0 leader -1 epoch 1 isr 1 of 1")
+    world.heartbeat(2)
+    assert _orders(world) == ("orders-0 leader -1 epoch 1 isr 1 of 1,2\nsingle-0 leader -1 epoch 1 isr 1 of 1")
+    world.heartbeat(1)
+    assert _orders(world) == ("orders-0 leader 1 epoch 2 isr 1 of 1,2\nsingle-0 leader 1 epoch 2 isr 1 of 1")
+
+
+def test_a_topic_that_prefers_to_be_available_is_not() -> None:
+    world = World(brokers=(1, 2))
+    world.create("orders", assignment={0: [1, 2]}, configs={"unclean.leader.election.enable": "true"})
+    world.heartbeat(2, want_fence=True)
+    world.heartbeat(1, want_fence=True)
+    world.heartbeat(2)
+    assert _orders(world) == "orders-0 leader 2 epoch 2 isr 2 of 1,2"
+
+
+def test_a_new_incarnation_starts_without_leaderships() -> None:
+    world = World(brokers=(1, 2), has_local_broker=True)
+    world.create("orders", assignment={0: [1, 2]})
+    world.create("single", assignment={0: [1]})
+    world.register(1, incarnation=2)
+    assert _orders(world) == ("orders-0 leader 2 epoch 1 isr 2 of 1,2\nsingle-0 leader -1 epoch 1 isr 1 of 1")
+    world.heartbeat(1)
+    assert _orders(world) == ("orders-0 leader 2 epoch 1 isr 2 of 1,2\nsingle-0 leader 1 epoch 2 isr 1 of 1")
+
+
+def test_a_controlled_shutdown_hands_over_before_it_ends() -> None:
+    world = World(brokers=(1, 2))
+    world.create("orders", assignment={0: [1, 2]})
+    before = world.image.offset
+    leaving = world.heartbeat(1, want_shut_down=True)
+    assert (leaving.is_fenced, leaving.should_shut_down) == (False, False)
+    assert show(world.image) == ("broker 1 leaving\nbroker 2 active\norders-0 leader 2 epoch 1 isr 2 of 1,2")
+    # Broker 2 has not followed the log to the new leader yet.
+    world.heartbeat(2, current_metadata_offset=before)
+    assert not world.heartbeat(1, want_shut_down=True).should_shut_down
+    world.heartbeat(2)
+    assert world.heartbeat(1, want_shut_down=True).should_shut_down
+    assert show(world.image).startswith("broker 1 fenced\n")
+
+
+def test_a_single_node_may_stop_and_come_back() -> None:
+    world = World(has_local_broker=True)
+    world.create("orders", 1, 1)
+    assert not world.heartbeat(1, want_shut_down=True).should_shut_down
+    assert world.heartbeat(1, want_shut_down=True).should_shut_down
+    again = World(log=world.quorum.log, brokers=(), has_local_broker=True)
+    again.join(1, incarnation=2)
+    assert show(again.image) == "broker 1 active\norders-0 leader 1 epoch 2 isr 1 of 1"
+
+
+def test_no_new_partition_goes_to_a_broker_that_leaves() -> None:
+    world = World(brokers=(1, 2))
+    world.create("orders", assignment={0: [1]})
+    world.heartbeat(1, want_shut_down=True)
+    world.create("fresh", 4, 1)
+    topic = world.image.topics.get("fresh")
+    assert topic is not None
+    assert {state.replicas for state in topic.partitions.values()} == {(2,)}
+
+
+def test_a_failed_disk_moves_its_partitions() -> None:
+    world = World(brokers=(1,))
+    good, bad = directory_of(2, 0), directory_of(2, 1)
+    world.join(2, log_dirs=[good])
+    world.create("orders", assignment={0: [2, 1]})
+    world.register(2, log_dirs=[good, bad])
+    world.create("other", assignment={0: [2, 1]})
+    world.heartbeat(2, offline_log_dirs=[good])
+    assert _orders(world) == (
+        "orders-0 leader 1 epoch 1 isr 1 of 2,1\n"
+        # Where this replica lies is not known yet, so it is left alone.
+        "other-0 leader 2 epoch 0 isr 2,1 of 2,1"
+    )
+    assert world.image.cluster.brokers[2].directories == (bad,)
+    end = world.quorum.end_offset
+    world.heartbeat(2, offline_log_dirs=[good])
+    assert world.quorum.end_offset == end
+
+
+def test_an_unregistered_broker_is_forgotten() -> None:
+    world = World(brokers=(1, 2))
+    world.create("orders", assignment={0: [2, 1]})
+    world.settle(world.controller.unregister_broker(UnregisterBrokerRequest(broker_id=2)))
+    assert show(world.image) == "broker 1 active\norders-0 leader 1 epoch 1 isr 1 of 2,1"
+    unknown = world.controller.unregister_broker(UnregisterBrokerRequest(broker_id=2))
+    assert refused(unknown).code is ErrorCode.BROKER_ID_NOT_REGISTERED
+
+
+def test_a_heartbeat_without_news_writes_nothing() -> None:
+    world = World()
+    end = world.quorum.end_offset
+    for _ in range(10):
+        world.heartbeat(1)
+    assert world.quorum.end_offset == end

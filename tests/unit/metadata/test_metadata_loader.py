@@ -1,0 +1,87 @@
+"""The loader: one image per burst, publishers in order, transactions all or nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from moldau.metadata.committed import CommittedBatch
+from moldau.metadata.delta import MetadataDelta
+from moldau.metadata.image import MetadataImage
+from moldau.metadata.loader import MetadataLoader
+from moldau.metadata.records import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    Message,
+    MetadataError,
+    TopicRecord,
+)
+
+
+class Follower:
+    def __init__(self, broken: bool = False) -> None:
+        self.images: list[MetadataImage] = []
+        self.created: list[list[str]] = []
+        self._broken = broken
+
+    def on_image(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        self.images.append(image)
+        self.created.append([topic.name for topic in delta.topics.changed.values()])
+        if self._broken:
+            raise RuntimeError("cannot follow")
+
+
+def _batch(offset: int, *records: Message) -> CommittedBatch:
+    return CommittedBatch(offset, offset + len(records) - 1, 1, 99, records)
+
+
+def _topic(name: str) -> TopicRecord:
+    return TopicRecord(name=name, topic_id=name.encode().ljust(16))
+
+
+def test_a_burst_of_batches_is_published_once() -> None:
+    loader, follower = MetadataLoader(), Follower()
+    loader.add_publisher(follower)
+    loader.on_commit(_batch(0, _topic("a")), more=True)
+    loader.on_commit(_batch(1, _topic("b"), _topic("c")), more=True)
+    assert follower.images == []
+    loader.on_commit(_batch(3, _topic("d")), more=False)
+    assert follower.created == [["a", "b", "c", "d"]]
+    assert (loader.image.offset, loader.image.epoch, loader.image.timestamp) == (3, 1, 99)
+
+
+def test_a_publisher_that_comes_late_is_told_everything() -> None:
+    loader, follower = MetadataLoader(), Follower()
+    loader.on_commit(_batch(0, _topic("a"), _topic("b")), more=False)
+    loader.add_publisher(follower)
+    assert follower.created == [["a", "b"]]
+    assert follower.images == [loader.image]
+
+
+def test_a_publisher_that_fails_does_not_stop_the_others() -> None:
+    faults: list[BaseException] = []
+    loader, broken, healthy = MetadataLoader(faults.append), Follower(broken=True), Follower()
+    loader.add_publisher(broken)
+    loader.add_publisher(healthy)
+    loader.on_commit(_batch(0, _topic("a")), more=False)
+    assert healthy.created == [["a"]]
+    assert [str(fault) for fault in faults] == ["cannot follow"]
+
+
+def test_a_transaction_shows_when_it_has_ended() -> None:
+    loader, follower = MetadataLoader(), Follower()
+    loader.add_publisher(follower)
+    loader.on_commit(_batch(0, _topic("before"), BeginTransactionRecord(), _topic("inside")), more=False)
+    # No image inside a transaction: it would stand at an offset whose records it lacks.
+    assert follower.images == []
+    loader.on_commit(_batch(3, EndTransactionRecord(), _topic("after")), more=False)
+    assert follower.created == [["before", "inside", "after"]]
+
+
+def test_an_aborted_transaction_never_happened() -> None:
+    loader = MetadataLoader()
+    loader.on_commit(_batch(0, BeginTransactionRecord(), _topic("inside")), more=False)
+    loader.on_commit(_batch(2, AbortTransactionRecord(), _topic("after")), more=False)
+    assert set(loader.image.topics.by_name) == {"after"}
+    with pytest.raises(MetadataError):
+        loader.on_commit(_batch(4, EndTransactionRecord()), more=False)
