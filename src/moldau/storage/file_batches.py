@@ -1,0 +1,102 @@
+"""The batches in a segment file, header by header, without reading what is between the headers.
+
+Our own segments hold format 2 only. Segments written by an old Kafka may hold messages of formats 0 and 1; their
+headers are given the same shape, so that such a log can be opened, read and served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import Final, NamedTuple
+
+from moldau._speed import BatchHeader, read_header, scan_batches
+from moldau.errors import ProtocolError
+from moldau.runtime.ports import File
+
+# A little more than an index interval: a lookup through the index usually needs one read.
+_CHUNK: Final = 5120
+_HEADER_SIZE: Final = 61
+_PREFIX_SIZE: Final = 12
+_LEGACY: Final = Struct(">qiIbb")
+_TIMESTAMP: Final = Struct(">q")
+_SMALLEST_LEGACY: Final = 14  # CRC, magic, attributes, two lengths
+
+
+class PlacedBatch(NamedTuple):
+    position: int
+    header: BatchHeader
+
+
+def batches_in(file: File, position: int, end: int) -> Iterator[PlacedBatch]:
+    """Every batch between two positions; a batch that reaches beyond `end`, or is damaged, is a ProtocolError."""
+    while position < end:
+        for header in _headers_from(file, position, end):
+            yield PlacedBatch(position, header)
+            position += header.length + _PREFIX_SIZE
+
+
+def find_offset(file: File, position: int, end: int, offset: int) -> PlacedBatch | None:
+    """The first batch between two positions that ends at or after `offset`."""
+    while position < end:
+        for header in _headers_from(file, position, end):
+            if header.last_offset >= offset:
+                return PlacedBatch(position, header)
+            position += header.length + _PREFIX_SIZE
+    return None
+
+
+def header_at(data: bytes, position: int) -> BatchHeader:
+    """The header at `position` of `data`, of any format."""
+    if len(data) - position > 16 and data[position + 16] < 2:
+        return _legacy_header(data, position)
+    return read_header(data, position)
+
+
+def _headers_from(file: File, position: int, end: int) -> list[BatchHeader]:
+    """The headers of the next batches: those one read brings, or the one that is larger than a read."""
+    chunk = file.read(position, min(_CHUNK, end - position))
+    headers = _whole_batches(chunk)
+    if headers:
+        return headers
+    header = header_at(chunk, 0)
+    if position + header.length + _PREFIX_SIZE > end:
+        raise ProtocolError(f"{file.path} ends inside the batch at position {position}")
+    return [header]
+
+
+def _whole_batches(chunk: bytes) -> list[BatchHeader]:
+    """The batches that lie wholly in the chunk."""
+    if len(chunk) > 16 and chunk[16] >= 2:
+        try:
+            return scan_batches(chunk, check_crc=False, allow_partial=True)
+        except ProtocolError:
+            pass  # damage, or a change of format, further on: go on one by one up to it
+    headers = []
+    position = 0
+    while len(chunk) - position >= _HEADER_SIZE or (len(chunk) > position + 16 and chunk[position + 16] < 2):
+        try:
+            header = header_at(chunk, position)
+        except ProtocolError:
+            break
+        position += header.length + _PREFIX_SIZE
+        if position > len(chunk):
+            break
+        headers.append(header)
+    return headers
+
+
+def _legacy_header(data: bytes, position: int) -> BatchHeader:
+    if len(data) - position < _LEGACY.size:
+        raise ProtocolError(f"the bytes end inside the message at position {position}")
+    offset, size, crc, magic, attributes = _LEGACY.unpack_from(data, position)
+    shortest = _SMALLEST_LEGACY + (_TIMESTAMP.size if magic == 1 else 0)
+    if offset < 0 or size < shortest or magic not in (0, 1):
+        raise ProtocolError(f"there is no message at position {position}")
+    timestamp = -1
+    if magic == 1:
+        if len(data) - position < _LEGACY.size + _TIMESTAMP.size:
+            raise ProtocolError(f"the bytes end inside the message at position {position}")
+        (timestamp,) = _TIMESTAMP.unpack_from(data, position + _LEGACY.size)
+    # The offset of a compressed message is that of the last one inside it: good enough to search by.
+    return BatchHeader(offset, size, -1, magic, crc, attributes, 0, timestamp, timestamp, -1, -1, -1, 1)

@@ -1,0 +1,370 @@
+"""A log as what lies on disk: segments, epochs, producers, all ending at the same offset, and how they change together.
+
+`Log` puts appending and reading on top of it. Here is everything that rolls, cuts, drops, replaces, forces to disk and
+closes; each of these keeps the parts in step, and each leaves a log that opens again if the process dies inside it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+from typing import Final
+
+from moldau.config.topic import LogConfig
+from moldau.errors import ErrorCode, KafkaError, ProtocolError
+from moldau.runtime.ports import Clock, Disk, Random
+from moldau.storage.epoch_cache import EpochCache
+from moldau.storage.file_names import EPOCH_CHECKPOINT
+from moldau.storage.log_segments import LogSegments
+from moldau.storage.producer_state import ProducerState
+from moldau.storage.recovery import LoadedLog, rebuild_producers
+from moldau.storage.sealed_flush import SealedFlush
+from moldau.storage.segment import Segment
+from moldau.storage.storage_error import StorageError
+from moldau.types import Uuid
+
+# How many of the newest batches are remembered with their positions: readers at the end of the log need no index then.
+RECENT_BATCHES: Final = 64
+
+
+class LocalLog:
+    __slots__ = (
+        "_clock",
+        "_cuts",
+        "_disk",
+        "_epochs",
+        "_high_watermark",
+        "_older",
+        "_producers",
+        "_random",
+        "_recent",
+        "_segments",
+        "config",
+        "directory",
+        "last_flush_ms",
+        "log_end_offset",
+        "log_start_offset",
+        "name",
+        "parent_directory",
+        "recovery_point",
+        "topic_id",
+        "topic_partition",
+    )
+
+    def __init__(
+        self,
+        loaded: LoadedLog,
+        config: LogConfig,
+        disk: Disk,
+        clock: Clock,
+        random: Random | None,
+        topic_id: Uuid | None,
+    ) -> None:
+        self._disk = disk
+        self._clock = clock
+        self._random = random
+        self._segments = loaded.segments
+        self._epochs = loaded.epochs
+        self._producers = loaded.producers
+        # Offset → position of the newest batches of the active segment, in two generations.
+        self._recent: dict[int, int] = {}
+        self._older: dict[int, int] = {}
+        self.directory = loaded.segments.directory
+        self.name = posixpath.basename(self.directory)
+        # The log directory the log lives in: what goes offline with its disk.
+        self.parent_directory = posixpath.dirname(self.directory)
+        self.topic_partition = loaded.topic_partition
+        self.topic_id = topic_id
+        self.config = config
+        self.log_start_offset = loaded.log_start_offset
+        self.log_end_offset = loaded.log_end_offset
+        self.recovery_point = loaded.recovery_point
+        self.last_flush_ms = clock.now_ms()
+        self._high_watermark = loaded.log_start_offset
+        self._cuts = 0
+        self._segments.active.set_age_limit(config.max_segment_ms - self._jitter())
+
+    # -------------------------------------------------------------------------------------------------- the parts
+
+    @property
+    def segments(self) -> LogSegments:
+        return self._segments
+
+    @property
+    def epochs(self) -> EpochCache:
+        return self._epochs
+
+    @property
+    def producers(self) -> ProducerState:
+        return self._producers
+
+    @property
+    def size(self) -> int:
+        return self._segments.size
+
+    def update_config(self, config: LogConfig) -> None:
+        self.config = config
+        active = self._segments.active
+        active.index_interval = config.index_interval_bytes
+        active.set_age_limit(config.max_segment_ms - self._jitter())
+
+    @property
+    def high_watermark(self) -> int:
+        return self._high_watermark
+
+    @high_watermark.setter
+    def high_watermark(self, offset: int) -> None:
+        """Moves forward only, and never past the end; truncation alone moves it back."""
+        if offset > self.log_end_offset:
+            offset = self.log_end_offset
+        if offset > self._high_watermark:
+            self._high_watermark = offset
+            if self._producers.unreplicated:
+                self._producers.high_watermark_moved(offset)
+
+    @property
+    def last_stable_offset(self) -> int:
+        unstable = self._producers.first_unstable_offset
+        if unstable is None or unstable >= self._high_watermark:
+            return self._high_watermark
+        return max(unstable, self.log_start_offset)
+
+    def advance_log_start(self, offset: int) -> bool:
+        """Hides the records before `offset` (DeleteRecords, retention, the leader's start); True if it moved."""
+        if offset > self._high_watermark:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"{self.topic_partition} cannot start at offset {offset}, after its high watermark "
+                f"{self._high_watermark}.",
+            )
+        if offset <= self.log_start_offset:
+            return False
+        self.log_start_offset = offset
+        self._epochs.truncate_from_start(offset)
+        self._producers.log_start_moved(offset)
+        return True
+
+    # --------------------------------------------------------------------------------------------------- rolling
+
+    def roll(self) -> None:
+        """Closes the active segment and begins the next at the log's end."""
+        try:
+            self._roll(self.log_end_offset)
+        except OSError as error:
+            raise self._failed("Rolling", error) from error
+
+    def _roll(self, base_offset: int) -> Segment:
+        old = self._segments.active
+        base_offset = max(base_offset, self.log_end_offset)
+        if old.size == 0 and old.base_offset == base_offset:
+            return old
+        segment = self._create(base_offset)
+        try:
+            if old.size:
+                old.seal()
+                old.let_go()
+            else:
+                self._segments.drop_end([old], self.config.file_delete_delay_ms)
+        except OSError:
+            segment.undo_create()
+            raise
+        self._segments.add(segment)
+        self._forget_positions()
+        # Offsets that a leader has compacted away are skipped here too: the log ends where its last segment begins.
+        self.log_end_offset = base_offset
+        # A snapshot at the start of each segment: whoever has to read a segment again can start from there.
+        self._producers.end_offset = base_offset
+        self._producers.take_snapshot(sync=False)
+        return segment
+
+    def _create(self, base_offset: int) -> Segment:
+        segment = Segment.create(self._disk, self.directory, base_offset, self.config, self._clock.now_ms())
+        segment.set_age_limit(self.config.max_segment_ms - self._jitter())
+        return segment
+
+    def _jitter(self) -> int:
+        most = self.config.segment_jitter_ms
+        return self._random.below(most) if self._random is not None and most > 0 else 0
+
+    # --------------------------------------------------------------------------------------------------- cutting
+
+    def truncate_to(self, offset: int) -> bool:
+        """Drops the records at and after `offset`; True if there were any. A batch across it goes as a whole."""
+        if offset >= self.log_end_offset:
+            self._epochs.truncate_from_end(self.log_end_offset)
+            return False
+        if offset < self._segments.first.base_offset:
+            self.truncate_fully_and_start_at(offset)
+            return True
+        try:
+            self._drop_end([segment for segment in self._segments if segment.base_offset > offset])
+            active = self._segments.active
+            cut = active.find(offset)
+            # Only a batch that begins before the offset makes the log end earlier than asked for.
+            end = min(offset, cut.header.base_offset) if cut is not None else offset
+            now = self._clock.now_ms()
+            active.truncate_to(end, now)
+            active.set_age_limit(self.config.max_segment_ms - self._jitter())
+            self._ends_at(end)
+            rebuild_producers(self._producers, self._segments, self.log_start_offset, end, now)
+            self._producers.high_watermark_moved(self._high_watermark)
+        except OSError as error:
+            raise self._failed("Truncating", error) from error
+        except ProtocolError as error:
+            raise self._damaged(offset, error) from error
+        return True
+
+    def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
+        """Drops everything; the next record gets `offset`."""
+        try:
+            self._drop_end(self._segments.all())
+            self._segments.add(self._create(offset))
+            self._epochs.clear()
+            self._producers.restart_at(offset)
+        except OSError as error:
+            raise self._failed("Truncating", error) from error
+        self.log_start_offset = offset if log_start_offset is None else log_start_offset
+        self._ends_at(offset)
+        self._high_watermark = offset
+
+    def _drop_end(self, segments: Sequence[Segment]) -> None:
+        self._delete_snapshots(segments)
+        self._segments.drop_end(segments, self.config.file_delete_delay_ms)
+
+    def _ends_at(self, offset: int) -> None:
+        self._cuts += 1
+        self.log_end_offset = offset
+        self.log_start_offset = min(self.log_start_offset, offset)
+        self.recovery_point = min(self.recovery_point, offset)
+        self._high_watermark = min(self._high_watermark, offset)
+        self._epochs.truncate_from_end(offset)
+        self._forget_positions()
+
+    def _forget_positions(self) -> None:
+        if self._recent or self._older:
+            self._recent, self._older = {}, {}
+
+    # -------------------------------------------------------------------------------- for retention and compaction
+
+    def delete_segments(self, old: Sequence[Segment]) -> int:
+        """Deletes segments from the beginning of the log, in two steps, and moves its start; bytes deleted."""
+        if not old:
+            return 0
+        try:
+            if old[-1] is self._segments.active:
+                self._roll(self.log_end_offset)
+            deleted = sum(segment.size for segment in old)
+            self._segments.drop_beginning(old, self.config.file_delete_delay_ms)
+            self._delete_snapshots(old)
+        except OSError as error:
+            raise self._failed("Deleting segments", error) from error
+        self.advance_log_start(min(self._segments.first.base_offset, self._high_watermark))
+        return deleted
+
+    def replace_segments(self, new: Sequence[Segment], old: Sequence[Segment]) -> None:
+        """Puts compacted segments in the place of the ones they were made from. Never the active one."""
+        try:
+            gone = self._segments.replace(new, old, self.config.file_delete_delay_ms)
+            self._delete_snapshots(gone)
+        except OSError as error:
+            raise self._failed("Replacing segments", error) from error
+
+    def _delete_snapshots(self, segments: Sequence[Segment]) -> None:
+        marked = [self._producers.snapshots.mark_deleted(segment.base_offset) for segment in segments]
+        self._segments.remove_later([path for path in marked if path], self.config.file_delete_delay_ms)
+
+    # ----------------------------------------------------------------------------------------------------- files
+
+    def flush(self, up_to: int | None = None) -> None:
+        """Forces the log to disk up to an offset (its end by default); recovery will not look before it again."""
+        up_to = self.log_end_offset if up_to is None else up_to
+        self.last_flush_ms = self._clock.now_ms()
+        if up_to <= self.recovery_point:
+            return
+        try:
+            self._epochs.flush()
+            for segment in self._segments.from_offset(self.recovery_point):
+                if segment.base_offset < up_to:
+                    segment.flush()
+            self._producers.snapshots.sync(self.recovery_point, up_to)
+            self._disk.sync_directory(self.directory)
+        except OSError as error:
+            raise self._failed("Flushing", error) from error
+        self.recovery_point = up_to
+
+    def sealed_flush(self) -> SealedFlush | None:
+        """The work of forcing all but the active segment to disk; None if that has been done."""
+        up_to = self._segments.active.base_offset
+        if up_to <= self.recovery_point:
+            return None
+        try:
+            self._epochs.flush()
+        except OSError as error:
+            raise self._failed("Flushing", error) from error
+        sealed = [segment for segment in self._segments.from_offset(self.recovery_point) if segment.base_offset < up_to]
+        paths = [path for segment in sealed for path in segment.paths]
+        paths += self._producers.snapshots.paths(self.recovery_point, up_to)
+        cuts = self._cuts
+
+        def done() -> None:
+            # What was cut off meanwhile may have been written again, and that is not on disk.
+            if self._cuts == cuts:
+                self.recovery_point = max(self.recovery_point, up_to)
+
+        return SealedFlush(self._disk, self.directory, paths, done)
+
+    def close(self) -> None:
+        """Writes what is only in memory and closes the files, cut to size and forced to disk."""
+        try:
+            self.flush()
+            self._producers.take_snapshot(sync=True)
+            self._epochs.flush()
+            self._segments.active.seal()
+            self._segments.active.flush()
+            for segment in self._segments:
+                segment.close()
+        except OSError as error:
+            raise self._failed("Closing", error) from error
+
+    def abandon(self) -> None:
+        """Closes the files without writing: their disk has failed."""
+        for segment in self._segments:
+            segment.release()
+
+    def abandon_for_readers(self) -> None:
+        """Takes the log out of use; answers on their way to clients keep the files they need open."""
+        for segment in self._segments:
+            segment.let_go()
+
+    def rename_directory(self, name: str) -> None:
+        """Gives the log's directory another name, in the same place."""
+        target = posixpath.join(self.parent_directory, name)
+        try:
+            self._disk.rename(self.directory, target)
+            self._disk.sync_directory(self.parent_directory)
+        except OSError as error:
+            raise self._failed("Renaming", error) from error
+        self.directory = target
+        self.name = name
+        self._segments.move_to(target)
+        self._producers.snapshots.directory = target
+        self._epochs.path = posixpath.join(target, EPOCH_CHECKPOINT)
+
+    def delete(self) -> None:
+        """Removes the log and its directory at once."""
+        try:
+            self.abandon_for_readers()
+            self._disk.remove_tree(self.directory)
+        except OSError as error:
+            raise self._failed("Deleting", error) from error
+
+    def _damaged(self, offset: int, error: ProtocolError) -> KafkaError:
+        return KafkaError(
+            ErrorCode.CORRUPT_MESSAGE, f"{self.topic_partition} is damaged at or after offset {offset}: {error}."
+        )
+
+    def _failed(self, doing: str, error: OSError) -> StorageError:
+        return StorageError(self.parent_directory, f"{doing} {self.topic_partition}", error)
+
+    def __repr__(self) -> str:
+        return f"Log({self.directory}, {self.log_start_offset}..{self.log_end_offset})"

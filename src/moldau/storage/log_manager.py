@@ -1,0 +1,386 @@
+"""All logs of a node: found at the start, created in the directory with the fewest, deleted in two steps.
+
+The manager also keeps the checkpoints, one file per directory and kind. They may lag behind the logs, never run
+ahead of them: an old recovery point only makes the next start slower.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from moldau.config.broker import BrokerConfig
+from moldau.config.topic import LogConfig
+from moldau.errors import ErrorCode, KafkaError
+from moldau.runtime.ports import Clock, Disk, Random, Workers
+from moldau.storage.checkpoint import CheckpointError, OffsetCheckpoint
+from moldau.storage.deferred_removal import DeferredRemoval
+from moldau.storage.file_names import (
+    DELETE_DIRECTORY,
+    METADATA_TOPIC,
+    STRAY_DIRECTORY,
+    LogDirectoryName,
+    marked_directory,
+    parse_directory,
+)
+from moldau.storage.log import Log
+from moldau.storage.log_dirs import LogDirectory, LogDirError, open_directories
+from moldau.storage.partition_metadata import read_topic_id, write_topic_id
+from moldau.storage.sealed_flush import SealedFlush
+from moldau.storage.storage_error import StorageError
+from moldau.types import TopicPartition, Uuid
+
+
+@dataclass(slots=True, frozen=True)
+class DirectoryDescription:
+    """What DescribeLogDirs says of one directory."""
+
+    path: str
+    id: Uuid
+    is_online: bool
+    total_bytes: int = -1
+    usable_bytes: int = -1
+    sizes: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+
+class LogManager:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        disk: Disk,
+        clock: Clock,
+        random: Random,
+        *,
+        cluster_id: str,
+        topic_config: Callable[[str], LogConfig] | None = None,
+    ) -> None:
+        self._config = config
+        self._disk = disk
+        self._clock = clock
+        self._random = random
+        self._cluster_id = cluster_id
+        defaults = config.log_defaults()
+        self._topic_config = topic_config or (lambda topic: defaults)
+        self._removal = DeferredRemoval(disk, clock)
+        self._logs: dict[TopicPartition, Log] = {}
+        self._flushing: set[TopicPartition] = set()
+        self.directories: list[LogDirectory] = []
+        self.broker_epoch = -1
+
+    # ---------------------------------------------------------------------------------------------------- start
+
+    def start(self) -> None:
+        """Takes hold of the directories and opens every log in them; LogDirError if that is not possible."""
+        self.directories = open_directories(
+            self._disk,
+            self._config.log_directories,
+            cluster_id=self._cluster_id,
+            node_id=self._config.node_id,
+            random=self._random,
+        )
+        try:
+            for directory in self.directories:
+                if directory.is_online:
+                    self._load(directory)
+        except BaseException:
+            self.abandon()
+            raise
+
+    def _load(self, directory: LogDirectory) -> None:
+        try:
+            clean = directory.take_clean_shutdown()
+            recovery_points = _read(directory.recovery_points)
+            log_starts = _read(directory.log_starts)
+            high_watermarks = _read(directory.high_watermarks)
+            for name, named in self._log_directories(directory):
+                path = posixpath.join(directory.path, name)
+                if named.mark == DELETE_DIRECTORY:
+                    self._removal.add([path], self._config.log_segment_delete_delay_ms)
+                if named.mark:
+                    continue
+                partition = named.topic_partition
+                self._check_single(partition, path)
+                log = Log.open(
+                    path,
+                    self._topic_config(partition.topic),
+                    self._disk,
+                    self._clock,
+                    log_start_offset=log_starts.get(partition, 0),
+                    recovery_point=recovery_points.get(partition, 0),
+                    clean_shutdown=clean,
+                    topic_id=_topic_id(self._disk, path),
+                    random=self._random,
+                    removal=self._removal,
+                    producer_expiration_ms=self._config.producer_id_expiration_ms,
+                )
+                log.high_watermark = high_watermarks.get(partition, 0)
+                self._logs[partition] = log
+        except (OSError, StorageError) as error:
+            self.directory_failed(directory.path, str(error))
+
+    def _log_directories(self, directory: LogDirectory) -> Iterable[tuple[str, LogDirectoryName]]:
+        for name in self._disk.list(directory.path):
+            named = parse_directory(name)
+            if named is None or named.topic_partition.topic == METADATA_TOPIC:
+                continue
+            if self._disk.is_directory(posixpath.join(directory.path, name)):
+                yield name, named
+
+    def _check_single(self, partition: TopicPartition, path: str) -> None:
+        other = self._logs.get(partition)
+        if other is not None:
+            raise LogDirError(
+                f"{partition} has a log in {other.directory} and another in {path}; remove the older one."
+            )
+
+    # ----------------------------------------------------------------------------------------------------- logs
+
+    @property
+    def logs(self) -> Mapping[TopicPartition, Log]:
+        return MappingProxyType(self._logs)
+
+    def get(self, partition: TopicPartition) -> Log | None:
+        return self._logs.get(partition)
+
+    def get_or_create(
+        self, partition: TopicPartition, topic_id: Uuid, config: LogConfig, directory_id: Uuid | None = None
+    ) -> Log:
+        """The partition's log, created where `directory_id` says or where there are fewest logs.
+
+        KafkaError INCONSISTENT_TOPIC_ID if there is one that belongs to another topic of the same name.
+        """
+        log = self._logs.get(partition)
+        if log is not None:
+            self._check_topic_id(log, topic_id)
+            return log
+        directory = self._choose(directory_id)
+        path = posixpath.join(directory.path, str(partition))
+        try:
+            self._disk.make_directories(path)
+            write_topic_id(self._disk, path, topic_id)
+            self._disk.sync_directory(directory.path)
+        except OSError as error:
+            raise StorageError(directory.path, f"Creating {partition}", error) from error
+        log = Log.open(
+            path,
+            config,
+            self._disk,
+            self._clock,
+            topic_id=topic_id,
+            random=self._random,
+            removal=self._removal,
+            producer_expiration_ms=self._config.producer_id_expiration_ms,
+        )
+        self._logs[partition] = log
+        return log
+
+    def delete(self, partition: TopicPartition) -> None:
+        """Takes a log out of use at once and off the disk a little later. Nothing happens if there is none."""
+        self._set_aside(partition, DELETE_DIRECTORY)
+
+    def set_aside(self, partition: TopicPartition) -> None:
+        """Keeps a log that belongs to no partition of the cluster out of the way, for somebody to look at."""
+        self._set_aside(partition, STRAY_DIRECTORY)
+
+    def _set_aside(self, partition: TopicPartition, mark: str) -> None:
+        log = self._logs.pop(partition, None)
+        if log is None:
+            return
+        log.rename_directory(marked_directory(partition, self._random.bytes(16).hex(), mark))
+        log.abandon_for_readers()
+        if mark == DELETE_DIRECTORY:
+            self._removal.add([log.directory], log.config.file_delete_delay_ms)
+
+    def truncate(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Cuts logs back to where they agree with their leaders.
+
+        Their recovery points go back first and durably: what is written in place of the cut records has not been
+        forced to disk, and a start after a power cut must look at it.
+        """
+        behind = False
+        for partition, offset in offsets.items():
+            log = self._logs[partition]
+            behind = behind or offset < log.recovery_point
+            log.recovery_point = min(log.recovery_point, offset)
+        if behind:
+            self.checkpoint_recovery_points()
+        for partition, offset in offsets.items():
+            self._logs[partition].truncate_to(offset)
+
+    def _check_topic_id(self, log: Log, topic_id: Uuid) -> None:
+        if log.topic_id is None:
+            try:
+                write_topic_id(self._disk, log.directory, topic_id)
+            except OSError as error:
+                raise StorageError(log.parent_directory, f"Marking {log.topic_partition}", error) from error
+            log.topic_id = topic_id
+        elif log.topic_id != topic_id:
+            raise KafkaError(
+                ErrorCode.INCONSISTENT_TOPIC_ID,
+                f"The log in {log.directory} belongs to another topic of the same name.",
+            )
+
+    def _choose(self, directory_id: Uuid | None) -> LogDirectory:
+        online = [directory for directory in self.directories if directory.is_online]
+        for directory in online:
+            if directory.id == directory_id:
+                return directory
+        if not online:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "All log directories are offline.")
+        counts = {directory.path: 0 for directory in online}
+        for log in self._logs.values():
+            counts[log.parent_directory] += 1
+        return min(online, key=lambda directory: counts[directory.path])
+
+    # --------------------------------------------------------------------------------------------- directories
+
+    def directory_id(self, path: str) -> Uuid | None:
+        return next((directory.id for directory in self.directories if directory.path == path), None)
+
+    def directory_failed(self, path: str, reason: str) -> list[TopicPartition]:
+        """Takes a directory and its logs out of service; returns the partitions that are gone with it."""
+        for directory in self.directories:
+            if directory.path == path and directory.is_online:
+                directory.failure = reason
+                directory.release()
+        gone = [partition for partition, log in self._logs.items() if log.parent_directory == path]
+        for partition in gone:
+            self._logs.pop(partition).abandon()
+        return gone
+
+    def describe(self) -> list[DirectoryDescription]:
+        return [self._describe(directory) for directory in self.directories]
+
+    def _describe(self, directory: LogDirectory) -> DirectoryDescription:
+        if not directory.is_online:
+            return DirectoryDescription(directory.path, directory.id, False)
+        sizes = {partition: log.size for partition, log in self._logs.items() if log.parent_directory == directory.path}
+        try:
+            total, usable = self._disk.total_bytes(directory.path), self._disk.free_bytes(directory.path)
+        except OSError:
+            return DirectoryDescription(directory.path, directory.id, False)
+        return DirectoryDescription(directory.path, directory.id, True, total, usable, sizes)
+
+    # --------------------------------------------------------------------------------------------- regular work
+
+    def checkpoint_recovery_points(self) -> None:
+        self._checkpoint(lambda directory: directory.recovery_points, lambda log: log.recovery_point)
+
+    def checkpoint_log_starts(self) -> None:
+        """Only where a log starts later than its first segment says: otherwise the files tell."""
+        self._checkpoint(
+            lambda directory: directory.log_starts,
+            lambda log: log.log_start_offset if log.log_start_offset > log.segments.first.base_offset else None,
+        )
+
+    def checkpoint_high_watermarks(self) -> None:
+        self._checkpoint(lambda directory: directory.high_watermarks, lambda log: log.high_watermark)
+
+    def _checkpoint(self, file: Callable[[LogDirectory], OffsetCheckpoint], value: Callable[[Log], int | None]) -> None:
+        for directory in self.directories:
+            if not directory.is_online:
+                continue
+            offsets = {
+                partition: offset
+                for partition, log in self._logs.items()
+                if log.parent_directory == directory.path and (offset := value(log)) is not None
+            }
+            try:
+                file(directory).write(offsets)
+            except OSError as error:
+                raise StorageError(directory.path, "Writing a checkpoint", error) from error
+
+    def flush_overdue(self) -> None:
+        """Forces logs to disk that have waited for `flush.ms`."""
+        now = self._clock.now_ms()
+        for log in self._logs.values():
+            if now - log.last_flush_ms >= log.config.flush_ms:
+                log.flush()
+
+    def flush_sealed(self, workers: Workers, failed: Callable[[StorageError], None]) -> None:
+        """Forces closed segments to disk off the loop, so that a crash finds little to read again."""
+        for partition, log in self._logs.items():
+            if partition in self._flushing:
+                continue
+            flush = log.sealed_flush()
+            if flush is not None:
+                self._flushing.add(partition)
+                workers.submit(flush.run, self._flushed(partition, log, flush, failed))
+
+    def _flushed(
+        self, partition: TopicPartition, log: Log, flush: SealedFlush, failed: Callable[[StorageError], None]
+    ) -> Callable[[None, BaseException | None], None]:
+        def done(_: None, error: BaseException | None) -> None:
+            self._flushing.discard(partition)
+            if error is None:
+                flush.done()
+            elif isinstance(error, OSError):
+                failed(StorageError(log.parent_directory, f"Flushing {partition}", error))
+            else:
+                raise error
+
+        return done
+
+    def expire_producers(self) -> None:
+        now = self._clock.now_ms()
+        for log in self._logs.values():
+            log.producers.expire(now)
+
+    def remove_deleted(self) -> None:
+        """Removes files and directories whose time has come."""
+        self._removal.run()
+
+    # ---------------------------------------------------------------------------------------------------- stop
+
+    def close(self) -> None:
+        """Forces everything to disk, writes the checkpoints and, if all went well, the mark of a clean stop."""
+        try:
+            for directory in self.directories:
+                if directory.is_online:
+                    self._close(directory)
+        finally:
+            self.abandon()
+
+    def _close(self, directory: LogDirectory) -> None:
+        logs = {partition: log for partition, log in self._logs.items() if log.parent_directory == directory.path}
+        try:
+            for log in logs.values():
+                log.close()
+            directory.recovery_points.write({partition: log.recovery_point for partition, log in logs.items()})
+            directory.log_starts.write(
+                {
+                    partition: log.log_start_offset
+                    for partition, log in logs.items()
+                    if log.log_start_offset > log.segments.first.base_offset
+                }
+            )
+            directory.high_watermarks.write({partition: log.high_watermark for partition, log in logs.items()})
+            directory.mark_clean_shutdown(self.broker_epoch)
+        except (OSError, StorageError) as error:
+            # Without the mark the next start repairs what may be missing; the other directories close as usual.
+            self.directory_failed(directory.path, str(error))
+
+    def abandon(self) -> None:
+        """Lets go of everything without writing."""
+        for log in self._logs.values():
+            log.abandon()
+        self._logs.clear()
+        for directory in self.directories:
+            directory.release()
+
+
+def _topic_id(disk: Disk, path: str) -> Uuid | None:
+    try:
+        return read_topic_id(disk, path)
+    except CheckpointError:
+        return None
+
+
+def _read(checkpoint: OffsetCheckpoint) -> dict[TopicPartition, int]:
+    """A checkpoint that cannot be read counts as empty: recovery then starts from the beginning."""
+    try:
+        return checkpoint.read()
+    except CheckpointError:
+        return {}

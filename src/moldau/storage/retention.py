@@ -1,0 +1,64 @@
+"""Which segments have outlived their log: by the log's start, by size, by age.
+
+Only whole segments go, always from the beginning, and only as far as the high watermark: what is not replicated may
+not disappear. The segment being written goes too when all of it is past its time; the log then continues in an empty
+one, so that a topic nobody writes to any more becomes empty in the end.
+
+A log that is compacted and not deleted loses only what lies before its start, where DeleteRecords put it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from moldau.storage.local_log import LocalLog
+from moldau.storage.segment import Segment
+
+# The segment, and the one behind it if there is one.
+Outlived = Callable[[Segment, Segment | None], bool]
+
+
+def delete_old_segments(log: LocalLog, now_ms: int) -> int:
+    """Deletes what retention no longer keeps; bytes deleted. StorageError if the disk refuses."""
+    deleted = log.delete_segments(deletable(log, before_start(log)))
+    if log.config.delete:
+        deleted += log.delete_segments(deletable(log, over_size(log)))
+        deleted += log.delete_segments(deletable(log, over_age(log, now_ms)))
+    return deleted
+
+
+def deletable(log: LocalLog, outlived: Outlived) -> Sequence[Segment]:
+    """The segments from the beginning of the log up to the first that must stay."""
+    found: list[Segment] = []
+    segments = log.segments.all()
+    for segment, following in zip(segments, [*segments[1:], None], strict=True):
+        end = following.base_offset if following is not None else log.log_end_offset
+        is_fresh = following is None and segment.size == 0
+        if is_fresh or log.high_watermark < end or not outlived(segment, following):
+            break
+        found.append(segment)
+    return found
+
+
+def before_start(log: LocalLog) -> Outlived:
+    """All of it lies before the log's start."""
+    return lambda _, following: following is not None and following.base_offset <= log.log_start_offset
+
+
+def over_size(log: LocalLog) -> Outlived:
+    """Without it the log is still as large as `retention.bytes`."""
+    limit = log.config.retention_bytes
+    excess = log.size - limit if limit >= 0 else 0
+
+    def outlived(segment: Segment, _: Segment | None) -> bool:
+        nonlocal excess
+        excess -= segment.size
+        return excess >= 0
+
+    return outlived
+
+
+def over_age(log: LocalLog, now_ms: int) -> Outlived:
+    """Its latest record is older than `retention.ms`."""
+    limit = log.config.retention_ms
+    return lambda segment, _: limit >= 0 and now_ms - segment.largest_timestamp > limit

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pytest
+from storage_kit import NOW, StoppedClock, append, batch, open_log
+
+from moldau.config.topic import LogConfig
+from moldau.protocol.records import Compression
+
+SMALL = LogConfig(segment_bytes=400, index_interval_bytes=50, segment_index_bytes=1200)
+
+
+@pytest.fixture
+def log(tmp_path):
+    log = open_log(tmp_path, SMALL)
+    yield log
+    log.close()
+
+
+def test_an_empty_log_has_no_times(log):
+    assert log.offset_for_timestamp(0) is None
+    assert log.max_timestamp() is None
+    assert log.earliest() == log.latest() == (-1, 0, -1)
+    assert log.latest_tiered() == (-1, -1, -1)
+
+
+def test_the_first_record_that_is_not_older(log):
+    append(log, batch(b"a", b"b", b"c", timestamps=[NOW, NOW + 10, NOW + 5]), epoch=3)
+    append(log, batch(b"d", b"e", timestamps=[NOW + 20, NOW + 10], compression=Compression.LZ4), epoch=4)
+    assert log.offset_for_timestamp(NOW - 1) == (NOW, 0, 3)
+    assert log.offset_for_timestamp(NOW + 1) == (NOW + 10, 1, 3)
+    assert log.offset_for_timestamp(NOW + 11) == (NOW + 20, 3, 4)
+    assert log.offset_for_timestamp(NOW + 21) is None
+
+
+def test_records_before_the_start_of_the_log_are_not_found(log):
+    append(log, batch(b"a", b"b", b"c", timestamps=[NOW + 9, NOW, NOW + 8]))
+    log.advance_log_start(1)
+    assert log.offset_for_timestamp(NOW + 5) == (NOW + 8, 2, 1)
+
+
+def test_the_record_with_the_latest_timestamp(log):
+    append(log, batch(b"a", b"b", timestamps=[NOW, NOW + 30]), epoch=2)
+    append(log, batch(b"c", timestamp=NOW + 10), epoch=2)
+    assert log.max_timestamp() == (NOW + 30, 1, 2)
+    append(log, batch(b"d", timestamp=NOW + 30), epoch=2)
+    assert log.max_timestamp() == (NOW + 30, 1, 2)
+    append(log, batch(b"e", b"f", timestamps=[NOW, NOW + 31]), epoch=5)
+    assert log.max_timestamp() == (NOW + 31, 5, 5)
+
+
+def test_times_across_segments_and_after_opening_again(tmp_path):
+    log = open_log(tmp_path, SMALL)
+    for number in range(20):
+        append(log, batch(b"x" * 60, timestamp=NOW + number * 10))
+    assert len(log.segments) > 3
+    log.close()
+    again = open_log(tmp_path, SMALL)
+    for number in range(20):
+        assert again.offset_for_timestamp(NOW + number * 10 - 3) == (NOW + number * 10, number, 1)
+    assert again.max_timestamp() == (NOW + 190, 19, 1)
+    again.close()
+
+
+def test_log_append_time_is_what_counts(tmp_path):
+    clock = StoppedClock()
+    log = open_log(tmp_path, LogConfig(message_timestamp_type="LogAppendTime"), clock=clock)
+    append(log, batch(b"a", b"b", timestamps=[1, 2]))
+    clock.now += 100
+    append(log, batch(b"c", timestamp=1))
+    assert log.offset_for_timestamp(NOW + 1) == (NOW + 100, 2, 1)
+    assert log.max_timestamp() == (NOW + 100, 2, 1)
+    log.close()
+
+
+def test_records_without_timestamps(log):
+    append(log, batch(b"a", timestamp=-1))
+    assert log.offset_for_timestamp(0) is None
+
+
+def test_the_epoch_of_earliest_and_latest(log):
+    append(log, batch(b"a", b"b"), epoch=3)
+    append(log, batch(b"c"), epoch=6)
+    assert log.earliest() == (-1, 0, 3)
+    assert log.latest() == (-1, 3, 6)
+    log.advance_log_start(2)
+    assert log.earliest_local() == (-1, 2, 6)
+    assert log.end_offset_for_epoch(6) == (6, 3)
