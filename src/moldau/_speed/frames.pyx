@@ -1,6 +1,6 @@
-"""Produce and Fetch on the wire, for the hot path: requests read into flat plans, answers written in one pass.
+"""The hot path on the wire: frames found in a read, Produce and Fetch read into flat plans, answers written in one pass.
 
-Every function here may return None: "not a case for me". The caller then takes the generated message classes, which
+Every parser here may return None: "not a case for me". The caller then takes the generated message classes, which
 are the specification and give the proper error for malformed bytes. So this file holds the common shapes only, and
 nothing it meets can make it raise, read past the end or allocate more than the frame could justify.
 """
@@ -14,6 +14,38 @@ from libc.string cimport memcpy
 
 
 from moldau._speed.codec cimport get16, get32, get64, put16, put32, put64
+
+from moldau.errors import ProtocolError
+
+
+# ------------------------------------------------------------------------------------------------ framing
+
+def deliver_frames(
+    object view, Py_ssize_t position, Py_ssize_t end, Py_ssize_t largest, object frame, object gate, int most
+):
+    """The twin of `moldau.runtime.framing.walk_frames`, which says what it does."""
+    cdef Py_buffer buffer
+    cdef const uint8_t *base
+    cdef Py_ssize_t size
+    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    try:
+        base = <const uint8_t *>buffer.buf
+        if position < 0 or end > buffer.len:
+            raise ValueError("the range lies outside the buffer")
+        while end - position >= 4 and most > 0:
+            size = get32(base + position)
+            if size < 0 or size > largest:
+                raise ProtocolError(f"a frame of {size} bytes was announced; at most {largest} are allowed")
+            if size > end - position - 4:
+                break
+            frame(view, position + 4, position + 4 + size)
+            position += 4 + size
+            most -= 1
+            if not gate._delivering:
+                break
+    finally:
+        PyBuffer_Release(&buffer)
+    return position, most
 
 
 # ------------------------------------------------------------------------------------------------ reading

@@ -25,8 +25,10 @@ from select import EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLRDHUP
 from struct import Struct
 from typing import Final
 
+from moldau.errors import ProtocolError
 from moldau.runtime.buffers import LARGE_FRAME, SHARED_SIZE, ReceiveBuffers
 from moldau.runtime.channel import Channel
+from moldau.runtime.framing import deliver_frames
 from moldau.runtime.outgoing import SendingSide
 from moldau.runtime.ports import Chunk, Receiver
 from moldau.runtime.reactor import Reactor, Timer
@@ -201,32 +203,21 @@ class FramedTransport(SendingSide):
 
     def _deliver(self, view: memoryview, position: int, end: int) -> None:
         """Hands up the whole frames in `view[position:end]` and keeps the rest."""
-        frame = self._frame
-        largest = self._max_frame
-        left = FRAMES_PER_TURN
         try:
-            while end - position >= 4:
-                size = _length(view, position)[0]
-                if not 0 <= size <= largest:
-                    self.close(f"a frame of {size} bytes was announced; at most {largest} are allowed")
-                    return
-                stop = position + 4 + size
-                if stop > end:
-                    if size + 4 > LARGE_FRAME:
-                        self._begin_large(view, position, end, size + 4)
-                        return
-                    break
-                frame(view, position + 4, stop)
-                position = stop
-                left -= 1
-                if not self._delivering or not left:
-                    if position < end:
-                        self._keep(view, position, end)
-                    return
+            position, left = deliver_frames(view, position, end, self._max_frame, self._frame, self, FRAMES_PER_TURN)
+        except ProtocolError as error:
+            self.close(str(error))
+            return
         except Exception:
             self._receiver_failed()
             return
         if position < end:
+            if not left or not self._delivering:
+                self._keep(view, position, end)
+                return
+            if end - position >= 4 and (size := _length(view, position)[0]) + 4 > LARGE_FRAME:
+                self._begin_large(view, position, end, size + 4)
+                return
             self._stash = bytes(view[position:end])
         self._first_read = self._shared
 

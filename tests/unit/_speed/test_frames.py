@@ -28,6 +28,7 @@ from moldau.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from moldau.runtime.framing import walk_frames
 from moldau.server.request_channel import encode_response
 
 if not _speed.COMPILED:
@@ -317,3 +318,43 @@ def test_a_fetch_answer_is_written_as_the_generated_class_writes_it(
 
 def joined(chunks: Any) -> bytes:
     return b"".join(bytes(chunk) for chunk in chunks)
+
+
+class Gate:
+    """Stays open for a number of frames."""
+
+    def __init__(self, opens_for: int) -> None:
+        self.left = opens_for
+        self.seen: list[bytes] = []
+
+    @property
+    def _delivering(self) -> bool:
+        return self.left > 0
+
+    def frame(self, view: memoryview, start: int, stop: int) -> None:
+        self.left -= 1
+        self.seen.append(bytes(view[start:stop]))
+
+
+@given(
+    st.lists(st.binary(max_size=12), max_size=8),
+    st.binary(max_size=6),
+    st.integers(0, 3),
+    st.integers(1, 9),
+    st.integers(1, 9),
+)
+@settings(max_examples=300, deadline=None)
+def test_frames_are_found_as_the_reference_finds_them(
+    whole: list[bytes], rest: bytes, skipped: int, most: int, opens_for: int
+) -> None:
+    data = bytes(skipped) + b"".join(len(one).to_bytes(4, "big") + one for one in whole) + rest
+    view = memoryview(bytearray(data))
+
+    def outcome(deliver: Any) -> Any:
+        gate = Gate(opens_for)
+        try:
+            return deliver(view, skipped, len(view), 10, gate.frame, gate, most), gate.seen
+        except ProtocolError as error:
+            return str(error), gate.seen
+
+    assert outcome(frames.deliver_frames) == outcome(walk_frames)

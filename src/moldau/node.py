@@ -1,0 +1,181 @@
+"""A node: all parts put together, started and stopped in the right order.
+
+Start. The data directories first, because everything else lives in them; then the metadata log, which says what this
+broker holds; then the listeners are bound, because their ports are part of the registration; then the broker registers
+and is let in. Only when its partitions have leaders are clients accepted.
+
+Stop. In reverse: the broker hands over, answers what is in flight, and closes its logs; the mark of a clean stop is
+the last thing written.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from moldau.config.broker import BrokerConfig
+from moldau.config.listeners import Endpoint, SecurityProtocol
+from moldau.controller.controller import Controller
+from moldau.errors import MoldauError
+from moldau.metadata.loader import MetadataLoader
+from moldau.metadata.producer_id_pool import ProducerIdPool
+from moldau.raft.quorum_of_one import QuorumOfOne
+from moldau.raft.snapshot_generator import SnapshotGenerator
+from moldau.replica.manager import ReplicaManager
+from moldau.runtime.ports import Runtime
+from moldau.server.apis.table import BROKER_APIS
+from moldau.server.broker_lifecycle import BrokerLifecycle
+from moldau.server.context import Services
+from moldau.server.dispatch import DispatchTable
+from moldau.server.dynamic_config import DynamicConfig
+from moldau.server.fetch_sessions import FetchSessions
+from moldau.server.housekeeping import Housekeeping
+from moldau.server.socket_server import SocketServer
+from moldau.storage.log_dirs import known_cluster_id, random_id
+from moldau.storage.log_manager import LogManager
+from moldau.types import uuid_to_text
+
+logger = logging.getLogger("moldau.node")
+
+Addresses = Sequence[tuple[str, int]]
+
+# How long requests in flight may take to be answered during a shutdown.
+_DRAIN_SECONDS: Final = 5.0
+
+
+class NodeError(MoldauError):
+    """The node cannot start or cannot go on; the sentence says why."""
+
+
+class Node:
+    """`failure` is set when the node stopped by itself."""
+
+    def __init__(self, config: BrokerConfig, runtime: Runtime) -> None:
+        self._config = config
+        self._runtime = runtime
+        self._ready: Callable[[Addresses], None] | None = None
+        self._stopping = False
+        self.failure: MoldauError | None = None
+        if not (config.is_broker and config.is_controller) or len(config.controller_quorum_voters) > 1:
+            raise NodeError("This version runs as broker and controller in one, with a quorum of one.")
+        for endpoint in config.broker_endpoints:
+            if endpoint.security_protocol is not SecurityProtocol.PLAINTEXT:
+                raise NodeError(
+                    f"The listener {endpoint} needs {endpoint.security_protocol.name}, only PLAINTEXT is built."
+                )
+        clock, loop, disk = runtime.clock, runtime.loop, runtime.disk
+        self.cluster_id = known_cluster_id(disk, config.log_directories) or uuid_to_text(random_id(runtime.random))
+        self.logs = LogManager(config, disk, clock, runtime.random, cluster_id=self.cluster_id)
+        self.quorum = QuorumOfOne(config, disk, clock, loop, runtime.workers, self._fail)
+        self.metadata = MetadataLoader(self._fail)
+        self.controller = Controller(self.cluster_id, config, self.quorum, clock, loop, runtime.random)
+        self.replicas = ReplicaManager(config.node_id, self.logs, config.log_defaults(), clock, loop, self._fail)
+        self.snapshots = SnapshotGenerator(self.quorum, config, loop)
+        self.lifecycle = BrokerLifecycle(
+            config.node_id,
+            self.cluster_id,
+            self.controller,
+            self.metadata,
+            loop,
+            runtime.random,
+            config.broker_heartbeat_interval_ms / 1000,
+        )
+        self.services = self._services()
+        self.server = SocketServer(config, runtime, self.services)
+        self.housekeeping = Housekeeping(config, self.logs, self.replicas, loop)
+
+    def _services(self) -> Services:
+        config = self._config
+        services = Services()
+        services.config = config
+        services.runtime = self._runtime
+        services.cluster_id = self.cluster_id
+        services.node_id = config.node_id
+        services.metadata = self.metadata
+        services.replicas = self.replicas
+        services.logs = self.logs
+        services.controller = self.controller
+        services.fetch_sessions = FetchSessions(config.max_incremental_fetch_session_cache_slots, self._runtime.random)
+        services.producer_ids = ProducerIdPool(
+            lambda: self.controller.allocate_producer_ids(config.node_id, self.lifecycle.epoch)
+        )
+        return services
+
+    # -------------------------------------------------------------------------------------------------------- start
+
+    def start(self, ready: Callable[[Addresses], None]) -> None:
+        """Begins to start; `ready` is told the addresses when clients are accepted. The loop must run for that.
+
+        MoldauError or OSError if it cannot be started; what was opened is closed again.
+        """
+        self._ready = ready
+        try:
+            self.logs.start()
+            # The image is published before the controller answers: whoever waits for an answer finds it there.
+            self.quorum.register(self.metadata)
+            self.quorum.register(self.controller)
+            self.metadata.add_publisher(DynamicConfig(self._config, self.services))
+            self.metadata.add_publisher(self.replicas)
+            self.metadata.add_publisher(self.snapshots)
+            self.quorum.start()
+            table = DispatchTable(BROKER_APIS, self.services)
+            bound = {e.name: self.server.bind(e, table) for e in self._config.broker_endpoints}
+        except BaseException:
+            self.quorum.close()
+            self.logs.abandon()
+            raise
+        advertised = [_reachable(e, bound[e.name]) for e in self._config.advertised_broker_endpoints]
+        directories = [directory.id for directory in self.logs.directories if directory.is_online]
+        self.lifecycle.register(advertised, self._config.broker_rack, directories).then(self._let_in)
+
+    def _let_in(self, _value: None, error: BaseException | None) -> None:
+        if error is not None:
+            self._fail(error)
+            return
+        self.logs.broker_epoch = self.lifecycle.epoch
+        self.replicas.set_strays_aside()
+        self.housekeeping.start()
+        self.server.serve()
+        logger.info("node %d of cluster %s accepts clients", self._config.node_id, self.cluster_id)
+        if self._ready is not None:
+            self._ready([self.server.address(e.name) for e in self._config.broker_endpoints])
+
+    # --------------------------------------------------------------------------------------------------------- stop
+
+    def shutdown(self, done: Callable[[], None]) -> None:
+        """Stops in order; `done` is called when everything is closed."""
+        if self._stopping:
+            return
+        self._stopping = True
+        self.housekeeping.stop()
+
+        def drained(_value: None, _error: BaseException | None) -> None:
+            self._close()
+            done()
+
+        def left(_value: None, _error: BaseException | None) -> None:
+            self.lifecycle.abandon()
+            self.server.shutdown(_DRAIN_SECONDS).then(drained)
+
+        self.lifecycle.leave().then(left)
+
+    def _close(self) -> None:
+        for purgatory in (self.replicas.produces, self.replicas.fetches, self.replicas.deletes):
+            purgatory.cancel_all()
+        self.snapshots.close()
+        self.controller.close()
+        self.quorum.close()
+        self.logs.close()
+
+    def _fail(self, error: BaseException) -> None:
+        """Something without which the node must not go on: stops at once, leaving recovery to the next start."""
+        if self.failure is None:
+            self.failure = error if isinstance(error, MoldauError) else NodeError(f"The node had to stop: {error}.")
+            logger.critical("%s", self.failure)
+        self._runtime.loop.stop()
+
+
+def _reachable(advertised: Endpoint, bound: tuple[str, int]) -> Endpoint:
+    """A port that was left to the operating system, and a host that was left out, become what was bound."""
+    return advertised._replace(host=advertised.host or bound[0], port=advertised.port or bound[1])

@@ -1,0 +1,254 @@
+"""All partitions this broker holds, and the operations that span several of them.
+
+The metadata log decides what is held here (`on_image`); requests find a partition by name or id with one or two
+dictionary look-ups. The purgatories hold what waits: produces for replication, fetches for data, deletes for the
+followers' log starts.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+from collections.abc import Callable, Iterable, Mapping
+
+from moldau.config.topic import LogConfig, topic_config
+from moldau.errors import ErrorCode, KafkaError
+from moldau.metadata.delta import MetadataDelta
+from moldau.metadata.image import EMPTY_IMAGE, MetadataImage, ResourceType
+from moldau.metadata.topics_delta import LocalPartition
+from moldau.replica.partition import Partition
+from moldau.replica.purgatory import Purgatory
+from moldau.runtime.ports import Clock, Loop
+from moldau.storage.log import Log
+from moldau.storage.log_manager import LogManager
+from moldau.storage.storage_error import StorageError
+from moldau.types import TopicPartition, Uuid
+
+logger = logging.getLogger("moldau.replica")
+
+# A full disk, or a full quota on it.
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+# DeleteRecords: "up to the high watermark".
+HIGH_WATERMARK = -1
+
+
+class HostedTopic:
+    """The partitions of one topic that live here; `name` and `id` so that both kinds of request find their answer."""
+
+    __slots__ = ("id", "internal", "name", "partitions")
+
+    def __init__(self, name: str, id: Uuid, internal: bool) -> None:
+        self.name = name
+        self.id = id
+        self.internal = internal
+        self.partitions: dict[int, Partition] = {}
+
+
+class ReplicaManager:
+    def __init__(
+        self,
+        broker_id: int,
+        logs: LogManager,
+        defaults: LogConfig,
+        clock: Clock,
+        loop: Loop,
+        all_disks_failed: Callable[[StorageError], None],
+    ) -> None:
+        self._broker_id = broker_id
+        self._all_disks_failed = all_disks_failed
+        self._told_full = False
+        self._logs = logs
+        self._defaults = defaults
+        self._clock = clock
+        # Public for the hot path: requests name topics by name up to some version, by id after it.
+        self.by_name: dict[str, HostedTopic] = {}
+        self.by_id: dict[Uuid, HostedTopic] = {}
+        self.image = EMPTY_IMAGE
+        self.produces: Purgatory[Partition] = Purgatory("produce", clock, loop)
+        self.fetches: Purgatory[Partition] = Purgatory("fetch", clock, loop)
+        self.deletes: Purgatory[Partition] = Purgatory("delete", clock, loop)
+        self._watchers: dict[TopicPartition, list[Callable[[int], None]]] = {}
+
+    # ---------------------------------------------------------------------------------------------- finding
+
+    def get(self, topic: str, index: int) -> Partition:
+        """The partition if it is held here; otherwise KafkaError says whether it is elsewhere, broken or nowhere."""
+        hosted = self.by_name.get(topic)
+        partition = hosted.partitions.get(index) if hosted is not None else None
+        if partition is None:
+            raise KafkaError(self.why_missing(topic, index))
+        return partition
+
+    def why_missing(self, topic: str | Uuid, index: int) -> ErrorCode:
+        """The code for a partition that is not held here: its replicas are elsewhere, or it does not exist."""
+        known = self.image.topics.get(topic) if isinstance(topic, str) else self.image.topics.by_id(topic)
+        if known is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if isinstance(topic, str) else ErrorCode.UNKNOWN_TOPIC_ID
+        registration = known.partitions.get(index)
+        if registration is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if self._broker_id in registration.replicas:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def partitions(self) -> Iterable[Partition]:
+        for topic in self.by_name.values():
+            yield from topic.partitions.values()
+
+    # ------------------------------------------------------------------------------------- what metadata says
+
+    def on_image(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """Brings the partitions held here in line with the metadata: what is dropped first, what is new last."""
+        self.image = image
+        changes = delta.topics.local_changes(self._broker_id)
+        for place, topic_id, _ in changes.drops:
+            hosted = self.by_id.get(topic_id)
+            if hosted is not None and place.partition in hosted.partitions:
+                self._drop(hosted, place.partition)
+        for change in delta.config_changes():
+            if change.resource.type == ResourceType.TOPIC:
+                self.config_changed(change.resource.name)
+        now_ms = self._clock.now_ms()
+        for local in changes.leads:
+            partition = self._hold(local)
+            if partition is not None and partition.become_leader(local.state, now_ms):
+                self.moved(partition)
+        for local in changes.follows:
+            partition = self._hold(local)
+            if partition is not None and partition.become_follower(local.state):
+                self.moved(partition)
+
+    def config_changed(self, topic: str) -> None:
+        hosted = self.by_name.get(topic)
+        if hosted is not None:
+            config = self._config(topic)
+            for partition in hosted.partitions.values():
+                partition.log.update_config(config)
+                partition.config_changed()
+
+    def defaults_changed(self, defaults: LogConfig) -> None:
+        """Broker-wide defaults moved: every topic resolves its settings anew."""
+        self._defaults = defaults
+        for topic in self.by_name:
+            self.config_changed(topic)
+
+    def _hold(self, local: LocalPartition) -> Partition | None:
+        """The partition, opened if need be; None if its disk refuses."""
+        place, topic_id, _ = local
+        hosted = self.by_id.get(topic_id)
+        if hosted is None:
+            hosted = HostedTopic(place.topic, topic_id, is_internal(place.topic))
+            self.by_id[topic_id] = self.by_name[place.topic] = hosted
+        partition = hosted.partitions.get(place.partition)
+        if partition is None:
+            config = self._config(place.topic)
+            try:
+                log = self._open(place, topic_id, config)
+            except StorageError as error:
+                self.storage_failed(error)
+                return None
+            # A log found at the start was opened before its topic's settings were known.
+            log.update_config(config)
+            partition = hosted.partitions[place.partition] = Partition(place, topic_id, log, self._broker_id)
+        return partition
+
+    def _open(self, place: TopicPartition, topic_id: Uuid, config: LogConfig) -> Log:
+        found = self._logs.get(place)
+        if found is not None and found.topic_id not in (None, topic_id):
+            # Left from a topic of this name that was deleted while this broker was away.
+            self._logs.delete(place)
+        return self._logs.get_or_create(place, topic_id, config)
+
+    def set_strays_aside(self) -> None:
+        """Logs of partitions the cluster does not know here; to be called once the metadata is complete."""
+        for place in list(self._logs.logs):
+            hosted = self.by_name.get(place.topic)
+            if hosted is None or place.partition not in hosted.partitions:
+                logger.warning("%s belongs to no partition of this cluster and is set aside", place)
+                self._logs.set_aside(place)
+
+    def _drop(self, hosted: HostedTopic, index: int) -> None:
+        partition = hosted.partitions.pop(index)
+        if not hosted.partitions:
+            del self.by_id[hosted.id]
+            # A topic deleted and created again under its name has taken this place already.
+            if self.by_name.get(hosted.name) is hosted:
+                del self.by_name[hosted.name]
+        self._release(partition)
+        self._logs.delete(partition.topic_partition)
+
+    def _config(self, topic: str) -> LogConfig:
+        overrides: Mapping[str, str] = self.image.configs.topic(topic)
+        return topic_config(self._defaults, overrides) if overrides else self._defaults
+
+    # -------------------------------------------------------------------------------------------- operations
+
+    def moved(self, partition: Partition) -> None:
+        """Something readers or waiting producers may care about happened: look at all that waits for `partition`."""
+        if partition in self.fetches.watched:
+            self.fetches.check(partition)
+        if partition in self.produces.watched:
+            self.produces.check(partition)
+        if partition in self.deletes.watched:
+            self.deletes.check(partition)
+        for listener in tuple(self._watchers.get(partition.topic_partition, ())):
+            listener(partition.log.high_watermark)
+
+    def watch(self, place: TopicPartition, listener: Callable[[int], None]) -> None:
+        """Tells `listener` the high watermark whenever the partition has moved; for coordinators over their log."""
+        self._watchers.setdefault(place, []).append(listener)
+
+    def unwatch(self, place: TopicPartition, listener: Callable[[int], None]) -> None:
+        listeners = self._watchers.get(place, [])
+        if listener in listeners:
+            listeners.remove(listener)
+        if not listeners:
+            self._watchers.pop(place, None)
+
+    def delete_records(self, topic: str, index: int, offset: int) -> tuple[Partition, int]:
+        """Moves the log start; returns the partition and the offset all its replicas must reach."""
+        partition = self.get(topic, index)
+        if is_internal(topic):
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Records of {topic} are deleted by the broker alone.")
+        partition.check_leader(-1)
+        log = partition.log
+        if not log.config.delete:
+            raise KafkaError(
+                ErrorCode.POLICY_VIOLATION, f"Records of {topic} cannot be deleted: its cleanup.policy is compact."
+            )
+        target = log.high_watermark if offset == HIGH_WATERMARK else offset
+        if target < 0 or target > log.high_watermark:
+            raise KafkaError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"{partition.topic_partition} can be deleted up to offset {log.high_watermark}, not {target}.",
+            )
+        log.advance_log_start(target)
+        return partition, target
+
+    def storage_failed(self, error: StorageError) -> None:
+        """A disk refused an operation. A full one is left in service: it can still be read, and may have room again.
+        Any other failure takes the directory and its partitions offline; the rest goes on."""
+        if error.errno in _FULL:
+            if not self._told_full:
+                logger.error("%s The partitions there can be read but not written until there is room.", error)
+            self._told_full = True
+            return
+        for place in self._logs.directory_failed(error.directory, str(error)):
+            hosted = self.by_name.get(place.topic)
+            partition = hosted.partitions.pop(place.partition, None) if hosted is not None else None
+            if partition is not None:
+                self._release(partition)
+        logger.error("%s The log directory is offline now, and so are its partitions.", error)
+        if not any(directory.is_online for directory in self._logs.directories):
+            self._all_disks_failed(error)
+
+    def _release(self, partition: Partition) -> None:
+        """Nobody leads here any more: whoever waits is answered so."""
+        partition.is_leader = False
+        for purgatory in (self.produces, self.fetches, self.deletes):
+            purgatory.complete_all(partition)
+
+
+def is_internal(topic: str) -> bool:
+    return topic in ("__consumer_offsets", "__transaction_state", "__share_group_state")

@@ -1,0 +1,151 @@
+"""Where operations wait that cannot be answered yet.
+
+An operation is watched under one or more keys (partitions) and has a deadline. Whoever changes the state of a key
+calls `check`; whatever is complete then answers through its own callback. Deadlines stand in a timing wheel, so
+thousands of parked fetches cost nothing while they wait.
+
+An operation completes exactly once, by its condition or by its deadline, always on the loop's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Generic, TypeVar
+
+from moldau.runtime.ports import Clock, Loop, TimerHandle
+from moldau.runtime.timing_wheel import TimingWheel, WheelTimer
+
+Key = TypeVar("Key", bound=Hashable)
+
+# Watch lists keep completed operations until they are met or until this many have gathered.
+PURGE_INTERVAL = 1000
+
+
+class DelayedOperation:
+    """Subclasses say when they are complete (`ready`) and what happens then (`finish`)."""
+
+    __slots__ = ("_timer", "completed")
+
+    def __init__(self) -> None:
+        self.completed = False
+        self._timer: WheelTimer | None = None
+
+    def ready(self) -> bool:
+        """True when the condition waited for holds. Must not change anything."""
+        raise NotImplementedError
+
+    def finish(self, expired: bool) -> None:
+        """Answers; called once."""
+        raise NotImplementedError
+
+    def complete(self, expired: bool = False) -> bool:
+        """Completes now, whatever the condition; False if that had happened already."""
+        if self.completed:
+            return False
+        self.completed = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self.finish(expired)
+        return True
+
+
+class Purgatory(Generic[Key]):
+    def __init__(self, name: str, clock: Clock, loop: Loop) -> None:
+        self.name = name
+        self._clock = clock
+        self._loop = loop
+        self._wheel = TimingWheel(self._now_ms())
+        self._wakeup: TimerHandle | None = None
+        self._wakeup_at = 0
+        self._completed_since_purge = 0
+        # Public so that the append path can ask `key in purgatory.watched` without a call.
+        self.watched: dict[Key, list[DelayedOperation]] = {}
+
+    def wait(self, operation: DelayedOperation, keys: Iterable[Key], timeout_ms: int) -> None:
+        """Completes `operation` now if it is ready, else watches it under `keys` until its deadline."""
+        if operation.ready():
+            operation.complete()
+            return
+        for key in keys:
+            self.watched.setdefault(key, []).append(operation)
+        deadline = self._now_ms() + timeout_ms
+        operation._timer = self._wheel.add(deadline, lambda: self._expire(operation))
+        self._schedule_wakeup()
+
+    def check(self, key: Key) -> int:
+        """Completes what waits under `key` and is ready; returns how many that were."""
+        operations = self.watched.get(key)
+        if operations is None:
+            return 0
+        finished = 0
+        waiting = []
+        # Taken out first: finishing an operation may append, check and wait again.
+        del self.watched[key]
+        for operation in operations:
+            if operation.completed:
+                continue
+            if operation.ready():
+                operation.complete()
+                finished += 1
+            else:
+                waiting.append(operation)
+        if waiting:
+            self.watched[key] = waiting + self.watched.get(key, [])
+        self._count_completed(finished)
+        return finished
+
+    def complete_all(self, key: Key) -> None:
+        """Completes everything under `key` regardless of its condition: the partition is going away."""
+        for operation in self.watched.pop(key, ()):
+            operation.complete()
+
+    def cancel_all(self) -> None:
+        """Drops everything unanswered; for shutdown, after connections have been closed."""
+        for operations in self.watched.values():
+            for operation in operations:
+                operation.completed = True
+        self.watched.clear()
+        if self._wakeup is not None:
+            self._wakeup.cancel()
+            self._wakeup = None
+
+    @property
+    def waiting(self) -> int:
+        """How many operations are parked now; counted, for metrics and tests."""
+        return len({id(op) for operations in self.watched.values() for op in operations if not op.completed})
+
+    def _expire(self, operation: DelayedOperation) -> None:
+        operation.complete(expired=True)
+        self._count_completed(1)
+
+    def _count_completed(self, count: int) -> None:
+        # An operation completed under one key stays in the lists of its other keys; idle keys are never checked,
+        # so without this their lists would grow with every fetch.
+        self._completed_since_purge += count
+        if self._completed_since_purge >= PURGE_INTERVAL:
+            self._completed_since_purge = 0
+            for key in list(self.watched):
+                left = [operation for operation in self.watched[key] if not operation.completed]
+                if left:
+                    self.watched[key] = left
+                else:
+                    del self.watched[key]
+
+    def _schedule_wakeup(self) -> None:
+        deadline = self._wheel.next_deadline()
+        if deadline is None or (self._wakeup is not None and self._wakeup_at <= deadline):
+            return
+        if self._wakeup is not None:
+            self._wakeup.cancel()
+        self._wakeup_at = deadline
+        delay = max(0, deadline - self._now_ms()) / 1000
+        self._wakeup = self._loop.call_later(delay, self._on_wakeup)
+
+    def _on_wakeup(self) -> None:
+        self._wakeup = None
+        self._wheel.advance(self._now_ms())
+        self._schedule_wakeup()
+
+    def _now_ms(self) -> int:
+        return int(self._clock.monotonic() * 1000)

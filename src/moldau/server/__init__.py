@@ -1,0 +1,1 @@
+"""The shell around the broker: connections, requests, and one file per API in `apis`."""

@@ -1,0 +1,49 @@
+"""The levels of this process's loggers, shown and changed as Kafka's BROKER_LOGGER resource.
+
+Not metadata: a level belongs to a running process and is gone with it. Names of levels are Kafka's; TRACE is what
+comes below DEBUG, which Python has no word for.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from moldau.errors import ErrorCode, KafkaError
+
+_TRACE: Final = 5
+_LEVELS: Final[Mapping[str, int]] = {
+    "FATAL": logging.CRITICAL,
+    "ERROR": logging.ERROR,
+    "WARN": logging.WARNING,
+    "INFO": logging.INFO,
+    "DEBUG": logging.DEBUG,
+    "TRACE": _TRACE,
+}
+_ROOT: Final = "moldau"
+
+
+def logger_levels() -> dict[str, str]:
+    """Every logger of ours with the level that holds for it."""
+    names = [name for name in logging.Logger.manager.loggerDict if name.split(".")[0] == _ROOT]
+    return {name: _level_name(logging.getLogger(name).getEffectiveLevel()) for name in sorted({_ROOT, *names})}
+
+
+def check_logger(name: str, level: str | None) -> None:
+    """KafkaError if the logger does not exist or the level is not known; None takes the level back."""
+    if name not in logger_levels():
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"There is no logger {name!r}.")
+    if level is None:
+        if name == _ROOT:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"The level of {name} cannot be removed, only set.")
+    elif level.upper() not in _LEVELS:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"A logger's level is one of {', '.join(_LEVELS)}, not {level!r}.")
+
+
+def set_logger(name: str, level: str | None) -> None:
+    logging.getLogger(name).setLevel(logging.NOTSET if level is None else _LEVELS[level.upper()])
+
+
+def _level_name(level: int) -> str:
+    return next((name for name, least in _LEVELS.items() if level >= least), "TRACE")

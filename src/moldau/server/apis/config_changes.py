@@ -1,0 +1,101 @@
+"""What AlterConfigs and IncrementalAlterConfigs have in common: what the broker itself checks and does.
+
+The controller checks topics. A broker's own settings can only be judged by that broker, which has the file, so they are
+checked here before anything is passed on; loggers belong to this process and go no further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from moldau.config.alteration import changed, check_node, incremental_changes
+from moldau.config.broker import BROKER_SETTINGS
+from moldau.config.definition import ConfigError
+from moldau.controller.configs import Change, Outcome, ResourceChange, describe
+from moldau.deferred import Deferred
+from moldau.errors import ErrorCode, KafkaError
+from moldau.metadata.image import ConfigResource, ResourceType
+from moldau.server.context import RequestContext
+
+R = TypeVar("R")
+
+
+Results = Mapping[int, KafkaError | None]
+
+
+def repeated_resources(resources: Sequence[ConfigResource]) -> set[ConfigResource]:
+    seen: set[ConfigResource] = set()
+    twice: set[ConfigResource] = set()
+    for resource in resources:
+        (twice if resource in seen else seen).add(resource)
+    return twice
+
+
+def check_resource(
+    context: RequestContext, resource: ConfigResource, settings_after: Callable[[], Mapping[str, str]]
+) -> None:
+    """Whether this broker may take the change at all; `settings_after` is what a broker's settings would become."""
+    if resource.type == ResourceType.BROKER:
+        if resource.name:
+            check_is_this_broker(context, resource.name)
+        configs, services = context.services.metadata.image.configs, context.services
+        try:
+            after = settings_after()
+            if resource.name:
+                check_node(services.config, configs.broker(None), after)
+            else:
+                check_node(services.config, after, configs.broker(services.node_id))
+        except ConfigError as error:
+            # Kafka's code for a broker's setting that cannot be; INVALID_CONFIG is for topics.
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{error}.") from None
+    elif resource.type != ResourceType.TOPIC:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Settings of {describe(resource.type)} cannot be changed.")
+
+
+def check_is_this_broker(context: RequestContext, name: str) -> None:
+    node_id = context.services.node_id
+    if name != str(node_id):
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, f"This is broker {node_id}; the settings of {name!r} are elsewhere."
+        )
+
+
+def broker_settings_after(
+    context: RequestContext, resource: ConfigResource, changes: Sequence[Change]
+) -> dict[str, str]:
+    """A broker's dynamic settings after the changes."""
+    current = context.services.metadata.image.configs.broker(int(resource.name) if resource.name else None)
+    return changed(current, incremental_changes(BROKER_SETTINGS, current, changes))
+
+
+def alter(
+    context: RequestContext,
+    resources: Sequence[ConfigResource],
+    settled: dict[int, KafkaError | None],
+    changes: Mapping[int, ResourceChange],
+    operation: Callable[[list[ResourceChange]], Deferred[list[Outcome]]],
+    respond: Callable[[Results], R],
+) -> Deferred[R]:
+    """Sends what is not settled yet to the controller and puts both parts together, in the order of the request."""
+    answer: Deferred[R] = Deferred()
+    if not changes:
+        answer.resolve(respond(settled))
+        return answer
+
+    def decided(outcomes: list[Outcome] | None, error: BaseException | None) -> None:
+        if outcomes is None:
+            if not isinstance(error, KafkaError):
+                assert error is not None
+                answer.fail(error)
+                return
+            for index in changes:
+                settled[index] = error
+        else:
+            by_resource = dict(outcomes)
+            for index in changes:
+                settled[index] = by_resource[resources[index]]
+        answer.resolve(respond(settled))
+
+    operation(list(changes.values())).then(decided)
+    return answer

@@ -1,0 +1,54 @@
+"""DeleteRecords (key 21): moves the start of a partition forward; everything before it is gone for readers at once.
+
+Version 2 is flexible. The answer waits until the in-sync replicas have moved their start as well.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from moldau.deferred import Deferred
+from moldau.errors import KafkaError
+from moldau.protocol.api import ApiKey
+from moldau.protocol.messages.delete_records import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+from moldau.replica.delayed_outcomes import DelayedOutcomes, PendingDelete
+from moldau.server.context import RequestContext
+from moldau.server.dispatch import Api
+from moldau.types import NO_OFFSET
+
+
+def delete_records(context: RequestContext, request: DeleteRecordsRequest) -> Deferred[DeleteRecordsResponse]:
+    replicas = context.services.replicas
+    pending: list[tuple[PendingDelete, DeleteRecordsPartitionResult]] = []
+    topics = []
+    for topic in request.topics:
+        results = []
+        for asked in topic.partitions:
+            result = DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=NO_OFFSET)
+            results.append(result)
+            try:
+                partition, required = replicas.delete_records(topic.name, asked.partition_index, asked.offset)
+                pending.append((PendingDelete(partition, required), result))
+            except KafkaError as error:
+                result.error_code = error.code
+        topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=results))
+    answer: Deferred[DeleteRecordsResponse] = Deferred()
+
+    def respond() -> None:
+        for delete, result in pending:
+            result.low_watermark = delete.low_watermark
+            result.error_code = delete.error
+        answer.resolve(DeleteRecordsResponse(topics=topics))
+
+    deletes = [delete for delete, _ in pending]
+    waited_for = [delete.partition for delete in deletes]
+    replicas.deletes.wait(DelayedOutcomes(deletes, respond), waited_for, max(0, request.timeout_ms))
+    return answer
+
+
+DELETE_RECORDS: Final = Api(ApiKey.DELETE_RECORDS, DeleteRecordsRequest, delete_records)

@@ -1,0 +1,76 @@
+"""DescribeLogDirs (key 35): the log directories of this broker and what lies in them.
+
+Versions: 2 is flexible, 3 adds an error for the whole request, 4 the size of the disk and what is free on it, 5 whether
+a directory takes new partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from moldau.errors import ErrorCode, KafkaError
+from moldau.protocol.api import ApiKey
+from moldau.protocol.messages.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+from moldau.server.context import RequestContext
+from moldau.server.dispatch import Api
+from moldau.storage.log_manager import DirectoryDescription, LogManager
+from moldau.types import TopicPartition
+
+
+def describe_log_dirs(context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+    """Null asks for everything, a list for some partitions; the directories themselves are always described."""
+    asked: set[TopicPartition] | None = None
+    if request.topics is not None:
+        asked = {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
+    logs = context.services.logs
+    cordoned = set(context.services.config.cordoned_log_dirs)
+    return DescribeLogDirsResponse(
+        results=[_directory(logs, directory, asked, cordoned) for directory in logs.describe()]
+    )
+
+
+def _directory(
+    logs: LogManager,
+    directory: DirectoryDescription,
+    asked: set[TopicPartition] | None,
+    cordoned: set[str],
+) -> DescribeLogDirsResult:
+    sizes = {partition: size for partition, size in directory.sizes.items() if asked is None or partition in asked}
+    return DescribeLogDirsResult(
+        error_code=ErrorCode.NONE if directory.is_online else ErrorCode.KAFKA_STORAGE_ERROR,
+        log_dir=directory.path,
+        topics=_topics(logs, sizes),
+        total_bytes=directory.total_bytes,
+        usable_bytes=directory.usable_bytes,
+        is_cordoned="*" in cordoned or directory.path in cordoned,
+    )
+
+
+def _topics(logs: LogManager, sizes: Mapping[TopicPartition, int]) -> list[DescribeLogDirsTopic]:
+    topics: dict[str, DescribeLogDirsTopic] = {}
+    for partition, size in sorted(sizes.items()):
+        topic = topics.setdefault(partition.topic, DescribeLogDirsTopic(name=partition.topic))
+        log = logs.get(partition)
+        topic.partitions.append(
+            DescribeLogDirsPartition(
+                partition_index=partition.partition,
+                partition_size=size,
+                # How far this replica is behind what the cluster has; nothing for a leader.
+                offset_lag=0 if log is None else max(0, log.high_watermark - log.log_end_offset),
+            )
+        )
+    return list(topics.values())
+
+
+def error_response(request: DescribeLogDirsRequest, version: int, error: KafkaError) -> DescribeLogDirsResponse:
+    return DescribeLogDirsResponse(error_code=error.code)
+
+
+DESCRIBE_LOG_DIRS: Final = Api(ApiKey.DESCRIBE_LOG_DIRS, DescribeLogDirsRequest, describe_log_dirs, error_response)

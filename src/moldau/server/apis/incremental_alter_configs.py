@@ -1,0 +1,115 @@
+"""IncrementalAlterConfigs (key 44): sets, removes, appends to or subtracts from single settings. Version 1 is flexible.
+
+Resources are topics, brokers (one, or all with an empty name) and the loggers of this broker.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from moldau.config.alteration import Operation
+from moldau.controller.configs import Change, ResourceChange
+from moldau.deferred import Deferred
+from moldau.errors import ErrorCode, KafkaError
+from moldau.metadata.image import ConfigResource, ResourceType
+from moldau.protocol.api import ApiKey
+from moldau.protocol.messages.incremental_alter_configs import (
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from moldau.server.apis.broker_loggers import check_logger, set_logger
+from moldau.server.apis.config_changes import (
+    Results,
+    alter,
+    broker_settings_after,
+    check_is_this_broker,
+    check_resource,
+    repeated_resources,
+)
+from moldau.server.apis.forwarding import forward
+from moldau.server.context import RequestContext
+from moldau.server.dispatch import Api
+
+
+def incremental_alter_configs(
+    context: RequestContext, request: IncrementalAlterConfigsRequest
+) -> Deferred[IncrementalAlterConfigsResponse]:
+    resources = [ConfigResource(wanted.resource_type, wanted.resource_name) for wanted in request.resources]
+    twice = repeated_resources(resources)
+    settled: dict[int, KafkaError | None] = {}
+    changes: dict[int, ResourceChange] = {}
+    for index, wanted in enumerate(request.resources):
+        resource = resources[index]
+        try:
+            if resource in twice:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "The resource appears twice in the request.")
+            if resource.type == ResourceType.BROKER_LOGGER:
+                _set_loggers(context, wanted, validate_only=request.validate_only)
+                settled[index] = None
+            else:
+                changes[index] = _checked(context, resource, wanted)
+        except KafkaError as error:
+            settled[index] = error
+    return alter(
+        context,
+        resources,
+        settled,
+        changes,
+        lambda all_changes: forward(
+            context,
+            lambda controller: controller.incremental_alter_configs(all_changes, validate_only=request.validate_only),
+        ),
+        lambda results: _response(request, results),
+    )
+
+
+def _checked(context: RequestContext, resource: ConfigResource, wanted: AlterConfigsResource) -> ResourceChange:
+    changes = [Change(config.name, config.config_operation, config.value) for config in wanted.configs]
+    check_resource(context, resource, lambda: broker_settings_after(context, resource, changes))
+    return ResourceChange(resource, changes)
+
+
+def _set_loggers(context: RequestContext, wanted: AlterConfigsResource, *, validate_only: bool) -> None:
+    check_is_this_broker(context, wanted.resource_name)
+    levels = []
+    for config in wanted.configs:
+        if config.config_operation not in (Operation.SET, Operation.DELETE) or (
+            config.config_operation == Operation.SET and config.value is None
+        ):
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST, f"The level of {config.name} can be set or removed, nothing else."
+            )
+        level = config.value if config.config_operation == Operation.SET else None
+        check_logger(config.name, level)
+        levels.append((config.name, level))
+    if not validate_only:
+        for name, level in levels:
+            set_logger(name, level)
+
+
+def _response(request: IncrementalAlterConfigsRequest, results: Results) -> IncrementalAlterConfigsResponse:
+    responses = []
+    for index, wanted in enumerate(request.resources):
+        error = results[index]
+        responses.append(
+            AlterConfigsResourceResponse(
+                error_code=ErrorCode.NONE if error is None else error.code,
+                error_message=None if error is None else error.message,
+                resource_type=wanted.resource_type,
+                resource_name=wanted.resource_name,
+            )
+        )
+    return IncrementalAlterConfigsResponse(responses=responses)
+
+
+def error_response(
+    request: IncrementalAlterConfigsRequest, version: int, error: KafkaError
+) -> IncrementalAlterConfigsResponse:
+    return _response(request, dict.fromkeys(range(len(request.resources)), error))
+
+
+INCREMENTAL_ALTER_CONFIGS: Final = Api(
+    ApiKey.INCREMENTAL_ALTER_CONFIGS, IncrementalAlterConfigsRequest, incremental_alter_configs, error_response
+)

@@ -1,0 +1,48 @@
+"""InitProducerId (key 22): an id for a producer that numbers its batches.
+
+Versions: 2 is flexible, 3 lets a transactional producer keep its id after an error, 4 to 6 concern transactions.
+Without a transactional id every call gives a new id at epoch 0. With one, a transaction coordinator is needed.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from moldau.deferred import Deferred
+from moldau.errors import ErrorCode, KafkaError
+from moldau.protocol.api import ApiKey
+from moldau.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from moldau.server.context import RequestContext
+from moldau.server.dispatch import Api
+from moldau.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+
+
+def init_producer_id(
+    context: RequestContext, request: InitProducerIdRequest
+) -> InitProducerIdResponse | Deferred[InitProducerIdResponse]:
+    if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
+        return _refused(ErrorCode.INVALID_REQUEST)
+    if request.transactional_id is not None:
+        return _refused(ErrorCode.COORDINATOR_NOT_AVAILABLE if request.transactional_id else ErrorCode.INVALID_REQUEST)
+    answer: Deferred[InitProducerIdResponse] = Deferred()
+
+    def given(producer_id: int | None, error: BaseException | None) -> None:
+        if producer_id is not None:
+            answer.resolve(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))
+        else:
+            # No block could be had just now. Producers repeat their request after this code.
+            answer.resolve(_refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+
+    context.services.producer_ids.next_id().then(given)
+    return answer
+
+
+def error_response(request: InitProducerIdRequest, version: int, error: KafkaError) -> InitProducerIdResponse:
+    return _refused(error.code)
+
+
+def _refused(code: ErrorCode) -> InitProducerIdResponse:
+    return InitProducerIdResponse(error_code=code, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH)
+
+
+INIT_PRODUCER_ID: Final = Api(ApiKey.INIT_PRODUCER_ID, InitProducerIdRequest, init_producer_id, error_response)

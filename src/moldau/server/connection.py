@@ -1,0 +1,204 @@
+"""One client's connection: from frames to requests.
+
+The header is read here, because it names the route: API key and version as one number, the correlation id and the
+client id. A small Produce or Fetch goes from here straight to its raw handler; everything else through the request
+channel. A request that is not understood closes the connection, as in Kafka: after a broken frame nothing that follows
+can be trusted, and the client learns it at once.
+
+Answers leave strictly in the order of the requests. A request that has to wait therefore holds the connection: nothing
+more is taken from it until that answer is on its way (Kafka: the channel is muted).
+"""
+
+from __future__ import annotations
+
+import logging
+from struct import Struct
+from typing import TYPE_CHECKING, NamedTuple
+
+from moldau.errors import MoldauError, ProtocolError
+from moldau.protocol.api import ApiKey
+from moldau.protocol.wire import Reader
+from moldau.runtime.ports import Chunk, Transport
+from moldau.server.dispatch import DECLINED, DispatchTable
+
+if TYPE_CHECKING:
+    from moldau.server.request_channel import RequestChannel
+
+logger = logging.getLogger("moldau.server")
+
+ANONYMOUS = "User:ANONYMOUS"
+
+# API key and version as one number, correlation id, length of the client id.
+_HEADER = Struct(">Iih")
+_header = _HEADER.unpack_from
+_HEADER_SIZE = _HEADER.size
+# Where the client id begins to differ between requests: its length is part of the comparison.
+_CLIENT_START = 8
+
+
+class ClientSoftware(NamedTuple):
+    name: str
+    version: str
+
+
+class Connection:
+    __slots__ = (
+        "_channel",
+        "_client_bytes",
+        "_holds",
+        "_routes",
+        "_send",
+        "client_id",
+        "closing",
+        "idle_since",
+        "listener_name",
+        "open",
+        "peer",
+        "principal",
+        "requests",
+        "seen_activity",
+        "software",
+        "transport",
+    )
+
+    def __init__(self, transport: Transport, channel: RequestChannel, listener_name: str, now: float) -> None:
+        self.transport = transport
+        self.peer = transport.peer
+        self.listener_name = listener_name
+        self.principal = ANONYMOUS
+        self.client_id: str | None = None
+        self.software: ClientSoftware | None = None
+        self.requests = 0
+        self.open = True
+        self.closing = False
+        # For whoever closes idle connections: since when nothing has been seen to move.
+        self.idle_since = now
+        self.seen_activity = 0
+        self._channel = channel
+        self._routes = channel.table.routes
+        self._send = transport.send
+        self._client_bytes = b""
+        self._holds = 0
+
+    @property
+    def table(self) -> DispatchTable:
+        return self._channel.table
+
+    @property
+    def busy(self) -> bool:
+        """A request is being worked on, or the connection is throttled."""
+        return self._holds > 0
+
+    # -------------------------------------------------------------------------------------- the Receiver port
+
+    def frame(self, data: memoryview, start: int, end: int) -> None:
+        self.requests += 1
+        body = start + _HEADER_SIZE
+        try:
+            if end < body:
+                raise ProtocolError(f"a request of {end - start} bytes is shorter than its header")
+            key, correlation_id, client_length = _header(data, start)
+            route = self._routes.get(key)
+            if route is None:
+                self._no_route(key, correlation_id)
+                return
+            if client_length > 0:
+                body += client_length
+            raw, flexible, version, _, _ = route
+            if body > end:
+                raise ProtocolError("the client id of a request runs past its end")
+            if data[start + _CLIENT_START : body] != self._client_bytes:
+                self._read_client_id(data, start, body)
+            if flexible:
+                if body < end and data[body] == 0:
+                    body += 1
+                else:
+                    body = _after_tags(data, body, end)
+            if raw is not None:
+                answer = raw(self, data, body, end, version, correlation_id)
+                if type(answer) is list:
+                    self._send(answer)
+                    return
+                if answer is not DECLINED:
+                    self._channel.answer_raw(self, route, answer)
+                    return
+            self._channel.handle(self, route, correlation_id, data[body:end])
+        except MoldauError as error:
+            self.close(str(error))
+        except Exception:
+            logger.exception("a request from %s could not be handled", self.name)
+            self.close()
+
+    def drained(self) -> None:
+        """The transport holds back requests until its answers have left; there is nothing to do here."""
+
+    def closed(self, reason: str | None) -> None:
+        self.open = False
+        if reason is not None:
+            logger.warning("closed the connection from %s: %s", self.name, reason)
+        self._channel.connection_closed(self)
+
+    # ------------------------------------------------------------------------------------ for the rest of the room
+
+    @property
+    def name(self) -> str:
+        client = "" if self.client_id is None else f" ({self.client_id})"
+        return f"{self.peer[0]}:{self.peer[1]}{client}"
+
+    def send(self, chunks: list[Chunk]) -> None:
+        self._send(chunks)
+
+    def hold(self) -> None:
+        """Takes no further request until `release`; may be nested (a throttled answer to a parked request)."""
+        self._holds += 1
+        if self._holds == 1:
+            self.transport.pause()
+
+    def release(self) -> None:
+        self._holds -= 1
+        if self._holds:
+            return
+        if self.closing:
+            self.close()
+        else:
+            self.transport.resume()
+
+    def close(self, reason: str | None = None) -> None:
+        self.transport.close(reason)
+
+    def finish(self) -> None:
+        """Takes nothing more, and closes as soon as the request being worked on is answered."""
+        self.closing = True
+        self.transport.pause()
+        if not self._holds:
+            self.close()
+
+    # ------------------------------------------------------------------------------------------------- headers
+
+    def _read_client_id(self, data: memoryview, start: int, body: int) -> None:
+        raw = bytes(data[start + _CLIENT_START : body])
+        self.client_id = Reader(raw).nullable_string()
+        self._client_bytes = raw
+
+    def _no_route(self, key: int, correlation_id: int) -> None:
+        api_key = key >> 16
+        version = (key & 0xFFFF) - ((key & 0x8000) << 1)
+        offer = self.table.offers.get(api_key)
+        if offer is not None and offer.api.unsupported_version is not None:
+            # The client cannot know yet which versions we speak: it is told, in a form that every client can read.
+            self._channel.answer_unsupported(self, offer, correlation_id)
+            return
+        try:
+            name = ApiKey(api_key).name
+        except ValueError:
+            raise ProtocolError(f"there is no API with key {api_key}") from None
+        if offer is not None:
+            raise ProtocolError(f"version {version} of {name} is not offered")
+        raise ProtocolError(f"{name} is not offered on the listener {self.listener_name}")
+
+
+def _after_tags(data: memoryview, start: int, end: int) -> int:
+    """Tagged fields in a request header mean nothing to us; the body begins behind them."""
+    reader = Reader(data, start, end)
+    reader.tags()
+    return start + reader.pos

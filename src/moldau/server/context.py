@@ -1,0 +1,87 @@
+"""What a handler is given besides the request: who asks, how, and what of the node it may use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from moldau.config.broker import BrokerConfig
+    from moldau.controller.controller import Controller
+    from moldau.coordinator.group.coordinator import GroupCoordinator
+    from moldau.coordinator.txn.coordinator import TransactionCoordinator
+    from moldau.metadata.image import MetadataImage
+    from moldau.metadata.producer_id_pool import ProducerIdPool
+    from moldau.replica.manager import ReplicaManager
+    from moldau.runtime.ports import Runtime
+    from moldau.server.connection import Connection
+    from moldau.server.fetch_sessions import FetchSessions
+    from moldau.server.txn_markers import TransactionMarkers
+    from moldau.server.txn_partitions import TransactionPartitions
+    from moldau.storage.log_manager import LogManager
+
+
+class MetadataView(Protocol):
+    """The cluster as this node knows it; the image is replaced as a whole, never changed."""
+
+    @property
+    def image(self) -> MetadataImage: ...
+
+
+class Services:
+    """The parts of a node that handlers work with; the node fills it in before it opens a listener.
+
+    One object for all requests: a handler asks for what it needs by name, and a test fills in only that.
+    """
+
+    config: BrokerConfig
+    runtime: Runtime
+    cluster_id: str
+    node_id: int
+    metadata: MetadataView
+    replicas: ReplicaManager
+    controller: Controller
+    logs: LogManager
+    producer_ids: ProducerIdPool
+    fetch_sessions: FetchSessions
+    groups: GroupCoordinator
+    transactions: TransactionCoordinator
+    transaction_partitions: TransactionPartitions
+    transaction_markers: TransactionMarkers
+
+
+class RequestContext:
+    """One request on its way through a handler."""
+
+    __slots__ = ("api_key", "client_id", "connection", "correlation_id", "services", "version")
+
+    def __init__(
+        self,
+        connection: Connection,
+        services: Services,
+        api_key: int,
+        version: int,
+        correlation_id: int,
+        client_id: str | None,
+    ) -> None:
+        self.connection = connection
+        self.services = services
+        self.api_key = api_key
+        self.version = version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+
+    @property
+    def api_version(self) -> int:
+        return self.version
+
+    @property
+    def listener_name(self) -> str:
+        return self.connection.listener_name
+
+    @property
+    def peer(self) -> tuple[str, int]:
+        return self.connection.peer
+
+    @property
+    def principal(self) -> str:
+        return self.connection.principal

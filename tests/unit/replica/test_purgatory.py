@@ -1,0 +1,143 @@
+"""Operations wait, complete once, and leave nothing behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from moldau.replica.purgatory import PURGE_INTERVAL, DelayedOperation, Purgatory
+
+
+class Timer:
+    def __init__(self, when: float, callback: Callable[[], None]) -> None:
+        self.when = when
+        self.callback: Callable[[], None] | None = callback
+
+    def cancel(self) -> None:
+        self.callback = None
+
+
+class FakeTime:
+    """Clock and loop in one: time moves when the test says so, and due timers run then."""
+
+    def __init__(self) -> None:
+        self.seconds = 100.0
+        self.timers: list[Timer] = []
+
+    def now_ms(self) -> int:
+        return int(self.seconds * 1000)
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        callback()
+
+    def call_later(self, delay_seconds: float, callback: Callable[[], None]) -> Timer:
+        timer = Timer(self.seconds + delay_seconds, callback)
+        self.timers.append(timer)
+        return timer
+
+    def call_from_thread(self, callback: Callable[[], None]) -> None:
+        callback()
+
+    def run(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def pass_ms(self, ms: int) -> None:
+        self.seconds += ms / 1000
+        while due := [timer for timer in self.timers if timer.when <= self.seconds + 1e-9]:
+            for timer in due:
+                self.timers.remove(timer)
+                if timer.callback is not None:
+                    timer.callback()
+
+
+class Waiting(DelayedOperation):
+    def __init__(self, *, ready: bool = False) -> None:
+        super().__init__()
+        self.is_ready = ready
+        self.finished: list[str] = []
+
+    def ready(self) -> bool:
+        return self.is_ready
+
+    def finish(self, expired: bool) -> None:
+        self.finished.append("expired" if expired else "done")
+
+
+@pytest.fixture
+def time() -> FakeTime:
+    return FakeTime()
+
+
+@pytest.fixture
+def purgatory(time: FakeTime) -> Purgatory[str]:
+    return Purgatory("test", time, time)
+
+
+def test_what_is_ready_does_not_wait(purgatory: Purgatory[str]) -> None:
+    operation = Waiting(ready=True)
+    purgatory.wait(operation, ["a"], 1000)
+    assert operation.finished == ["done"]
+    assert not purgatory.watched
+
+
+def test_completes_when_its_key_is_checked_and_it_is_ready(purgatory: Purgatory[str], time: FakeTime) -> None:
+    operation = Waiting()
+    purgatory.wait(operation, ["a", "b"], 1000)
+    assert purgatory.check("a") == 0
+    operation.is_ready = True
+    assert purgatory.check("other") == 0
+    assert purgatory.check("b") == 1
+    time.pass_ms(5000)
+    purgatory.check("a")
+    assert operation.finished == ["done"]
+
+
+def test_expires_at_its_deadline_not_before(purgatory: Purgatory[str], time: FakeTime) -> None:
+    early, late = Waiting(), Waiting()
+    purgatory.wait(late, ["a"], 700)
+    purgatory.wait(early, ["a"], 300)
+    time.pass_ms(299)
+    assert early.finished == []
+    time.pass_ms(2)
+    assert (early.finished, late.finished) == (["expired"], [])
+    time.pass_ms(400)
+    assert late.finished == ["expired"]
+    assert purgatory.waiting == 0
+
+
+def test_finishing_may_wait_again_under_the_same_key(purgatory: Purgatory[str]) -> None:
+    second = Waiting()
+
+    class Again(Waiting):
+        def finish(self, expired: bool) -> None:
+            super().finish(expired)
+            purgatory.wait(second, ["a"], 1000)
+
+    first = Again()
+    purgatory.wait(first, ["a"], 1000)
+    first.is_ready = True
+    assert purgatory.check("a") == 1
+    second.is_ready = True
+    assert purgatory.check("a") == 1
+    assert second.finished == ["done"]
+
+
+def test_completed_operations_do_not_gather_under_keys_nobody_checks(purgatory: Purgatory[str]) -> None:
+    for _ in range(3 * PURGE_INTERVAL):
+        operation = Waiting()
+        purgatory.wait(operation, ["busy", "idle"], 1000)
+        operation.is_ready = True
+        purgatory.check("busy")
+    assert len(purgatory.watched.get("idle", [])) <= PURGE_INTERVAL
+
+
+def test_a_key_that_goes_away_completes_what_waits_for_it(purgatory: Purgatory[str]) -> None:
+    operation = Waiting()
+    purgatory.wait(operation, ["a"], 1000)
+    purgatory.complete_all("a")
+    assert operation.finished == ["done"]

@@ -1,0 +1,81 @@
+"""Requests through the handlers, with everything that happens to them on the wire.
+
+A request is encoded at its version and decoded again, handled, and the answer encoded and decoded: so a handler that
+sets a field its version does not have, or forgets one that may not be null, is caught.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from controller_kit import CLUSTER, SeededRandom, World
+
+from moldau.deferred import Deferred
+from moldau.errors import KafkaError
+from moldau.metadata.delta import MetadataDelta
+from moldau.metadata.image import MetadataImage
+from moldau.metadata.producer_id_pool import ProducerIdPool
+from moldau.protocol.api import RESPONSES
+from moldau.protocol.message import Message
+from moldau.server.context import RequestContext, Services
+from moldau.server.dispatch import Api
+
+R = TypeVar("R", bound=Message)
+
+
+class OneListener:
+    """As much of a connection as a handler looks at."""
+
+    def __init__(self, listener_name: str) -> None:
+        self.listener_name = listener_name
+        self.peer = ("127.0.0.1", 50000)
+        self.principal = "User:ANONYMOUS"
+
+
+class OnlyRandom:
+    random = SeededRandom()
+
+
+class ApiWorld(World):
+    def __init__(self, properties: dict[str, str] | None = None, **fields: Any) -> None:
+        super().__init__(properties, **fields)
+        services = self.services = Services()
+        services.config = self.config
+        services.runtime = OnlyRandom()  # type: ignore[assignment]
+        services.cluster_id = CLUSTER
+        services.node_id = 1
+        services.metadata = self.loader
+        services.controller = self.controller
+        services.producer_ids = ProducerIdPool(
+            lambda: self.controller.allocate_producer_ids(1, self.image.cluster.brokers[1].epoch)
+        )
+        self.loader.add_publisher(self)
+
+    def on_image(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """As the node does it: handlers see the settings that hold now."""
+        self.services.config = self.config.with_dynamic(image.configs.broker(None), image.configs.broker(1))
+
+    def call(self, api: Api, request: Message, version: int, *, listener: str = "PLAINTEXT") -> Any:
+        """The response as a client decodes it."""
+        decoded = api.request.decode(request.encode(version), version)
+        context = RequestContext(
+            OneListener(listener),  # type: ignore[arg-type]
+            self.services,
+            api.key,
+            version,
+            7,
+            "client",
+        )
+        try:
+            answer = api.handler(context, decoded)
+            if isinstance(answer, Deferred):
+                answer = self.settle(answer)
+        except KafkaError as error:
+            assert api.error_response is not None
+            answer = api.error_response(decoded, version, error)
+        assert answer is not None
+        return RESPONSES[api.key].decode(answer.encode(version), version)
+
+
+def versions(api: Api) -> range:
+    return range(api.request.MIN_VERSION, api.request.MAX_VERSION + 1)
