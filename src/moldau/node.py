@@ -17,6 +17,9 @@ from typing import Final
 from moldau.config.broker import BrokerConfig
 from moldau.config.listeners import Endpoint, SecurityProtocol
 from moldau.controller.controller import Controller
+from moldau.coordinator.group.coordinator import GroupCoordinator
+from moldau.coordinator.txn.coordinator import TransactionCoordinator
+from moldau.coordinator.txn.settings import TransactionSettings
 from moldau.errors import MoldauError
 from moldau.metadata.loader import MetadataLoader
 from moldau.metadata.producer_id_pool import ProducerIdPool
@@ -27,11 +30,16 @@ from moldau.runtime.ports import Runtime
 from moldau.server.apis.table import BROKER_APIS
 from moldau.server.broker_lifecycle import BrokerLifecycle
 from moldau.server.context import Services
+from moldau.server.coordinator_leadership import CoordinatorLeadership
+from moldau.server.coordinator_log import CoordinatorLog
 from moldau.server.dispatch import DispatchTable
 from moldau.server.dynamic_config import DynamicConfig
 from moldau.server.fetch_sessions import FetchSessions
 from moldau.server.housekeeping import Housekeeping
+from moldau.server.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from moldau.server.socket_server import SocketServer
+from moldau.server.txn_markers import TransactionMarkers
+from moldau.server.txn_partitions import TransactionPartitions
 from moldau.storage.log_dirs import known_cluster_id, random_id
 from moldau.storage.log_manager import LogManager
 from moldau.types import uuid_to_text
@@ -70,7 +78,9 @@ class Node:
         self.quorum = QuorumOfOne(config, disk, clock, loop, runtime.workers, self._fail)
         self.metadata = MetadataLoader(self._fail)
         self.controller = Controller(self.cluster_id, config, self.quorum, clock, loop, runtime.random)
-        self.replicas = ReplicaManager(config.node_id, self.logs, config.log_defaults(), clock, loop, self._fail)
+        self.replicas = ReplicaManager(
+            config.node_id, self.logs, config.log_defaults(), clock, loop, self._fail, runtime.workers
+        )
         self.snapshots = SnapshotGenerator(self.quorum, config, loop)
         self.lifecycle = BrokerLifecycle(
             config.node_id,
@@ -81,9 +91,23 @@ class Node:
             runtime.random,
             config.broker_heartbeat_interval_ms / 1000,
         )
+        coordinator_log = CoordinatorLog(self.replicas)
+        self.producer_ids = ProducerIdPool(
+            lambda: self.controller.allocate_producer_ids(config.node_id, self.lifecycle.epoch)
+        )
+        self.groups = GroupCoordinator(config, coordinator_log, loop, clock, runtime.random)
+        self.transaction_markers = TransactionMarkers(config.node_id, self.replicas, self.groups, clock)
+        self.transactions = TransactionCoordinator(
+            TransactionSettings.of(config),
+            coordinator_log,
+            loop,
+            clock,
+            self.producer_ids.next_id,
+            self.transaction_markers,
+        )
         self.services = self._services()
         self.server = SocketServer(config, runtime, self.services)
-        self.housekeeping = Housekeeping(config, self.logs, self.replicas, loop)
+        self.housekeeping = Housekeeping(config, self.logs, self.replicas, runtime)
 
     def _services(self) -> Services:
         config = self._config
@@ -97,9 +121,11 @@ class Node:
         services.logs = self.logs
         services.controller = self.controller
         services.fetch_sessions = FetchSessions(config.max_incremental_fetch_session_cache_slots, self._runtime.random)
-        services.producer_ids = ProducerIdPool(
-            lambda: self.controller.allocate_producer_ids(config.node_id, self.lifecycle.epoch)
-        )
+        services.producer_ids = self.producer_ids
+        services.groups = self.groups
+        services.transactions = self.transactions
+        services.transaction_markers = self.transaction_markers
+        services.transaction_partitions = TransactionPartitions(self.transactions, config, self._runtime.loop)
         return services
 
     # -------------------------------------------------------------------------------------------------------- start
@@ -117,6 +143,12 @@ class Node:
             self.quorum.register(self.controller)
             self.metadata.add_publisher(DynamicConfig(self._config, self.services))
             self.metadata.add_publisher(self.replicas)
+            self.metadata.add_publisher(
+                CoordinatorLeadership(
+                    self._config.node_id,
+                    {CONSUMER_OFFSETS: self.groups, TRANSACTION_STATE: self.transactions.runtime},
+                )
+            )
             self.metadata.add_publisher(self.snapshots)
             self.quorum.start()
             table = DispatchTable(BROKER_APIS, self.services)
@@ -163,6 +195,8 @@ class Node:
     def _close(self) -> None:
         for purgatory in (self.replicas.produces, self.replicas.fetches, self.replicas.deletes):
             purgatory.cancel_all()
+        self.groups.close()
+        self.transactions.close()
         self.snapshots.close()
         self.controller.close()
         self.quorum.close()

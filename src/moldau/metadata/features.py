@@ -37,8 +37,8 @@ FEATURES: Final[Mapping[str, Feature]] = {
         FeatureRange(MINIMUM_METADATA_VERSION, LATEST_METADATA_VERSION), new_clusters=LATEST_METADATA_VERSION
     ),
     KRAFT_VERSION: Feature(FeatureRange(0, 0), new_clusters=0),
-    TRANSACTION_VERSION: Feature(FeatureRange(0, 0), new_clusters=0),
-    GROUP_VERSION: Feature(FeatureRange(0, 0), new_clusters=0),
+    TRANSACTION_VERSION: Feature(FeatureRange(0, 2), new_clusters=2),
+    GROUP_VERSION: Feature(FeatureRange(0, 1), new_clusters=1),
     ELIGIBLE_LEADER_REPLICAS_VERSION: Feature(FeatureRange(0, 0), new_clusters=0),
     SHARE_VERSION: Feature(FeatureRange(0, 0), new_clusters=0),
     STREAMS_VERSION: Feature(FeatureRange(0, 0), new_clusters=0),

@@ -1,7 +1,8 @@
 """Requests that wait until the followers have done their part in every partition they name.
 
-A produce with acks=all waits for the high watermark, a DeleteRecords for the followers' log starts. Both are answered
-when the outcome is known everywhere, or at their deadline with what is known by then.
+A produce with acks=all waits for the high watermark, one with acks=1 in durable mode for the leader's disk, and a
+DeleteRecords for the followers' log starts. All are answered when the outcome is known everywhere, or at their deadline
+with what is known by then.
 """
 
 from __future__ import annotations
@@ -47,6 +48,19 @@ class PendingAppend(PendingPartition):
         return not self.pending
 
 
+class PendingForce(PendingPartition):
+    """Known when the leader's disk has all records before `required_offset`."""
+
+    __slots__ = ()
+
+    def look(self) -> bool:
+        if self.pending:
+            done, error = self.partition.forced(self.required_offset)
+            if done:
+                self.settle(error)
+        return not self.pending
+
+
 class PendingDelete(PendingPartition):
     """Known when every live replica has moved its log start to `required_offset`."""
 
@@ -80,4 +94,6 @@ class DelayedOutcomes(DelayedOperation):
         return all(known)
 
     def finish(self, expired: bool) -> None:
+        # A last look: whoever is answered because a partition went away should hear that, and not of a timeout.
+        self.ready()
         self._respond()

@@ -16,9 +16,10 @@ from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import EMPTY_IMAGE, MetadataImage, ResourceType
 from moldau.metadata.topics_delta import LocalPartition
+from moldau.replica.group_commit import GroupCommit
 from moldau.replica.partition import Partition
 from moldau.replica.purgatory import Purgatory
-from moldau.runtime.ports import Clock, Loop
+from moldau.runtime.ports import Clock, Loop, Workers
 from moldau.storage.log import Log
 from moldau.storage.log_manager import LogManager
 from moldau.storage.storage_error import StorageError
@@ -54,6 +55,7 @@ class ReplicaManager:
         clock: Clock,
         loop: Loop,
         all_disks_failed: Callable[[StorageError], None],
+        workers: Workers | None = None,
     ) -> None:
         self._broker_id = broker_id
         self._all_disks_failed = all_disks_failed
@@ -68,6 +70,7 @@ class ReplicaManager:
         self.produces: Purgatory[Partition] = Purgatory("produce", clock, loop)
         self.fetches: Purgatory[Partition] = Purgatory("fetch", clock, loop)
         self.deletes: Purgatory[Partition] = Purgatory("delete", clock, loop)
+        self._commits = GroupCommit(loop, workers, self.moved, self.storage_failed) if workers is not None else None
         self._watchers: dict[TopicPartition, list[Callable[[int], None]]] = {}
 
     # ---------------------------------------------------------------------------------------------- finding
@@ -118,6 +121,10 @@ class ReplicaManager:
             partition = self._hold(local)
             if partition is not None and partition.become_follower(local.state):
                 self.moved(partition)
+        try:
+            self._logs.sync_created()
+        except StorageError as error:
+            self.storage_failed(error)
 
     def config_changed(self, topic: str) -> None:
         hosted = self.by_name.get(topic)
@@ -126,6 +133,9 @@ class ReplicaManager:
             for partition in hosted.partitions.values():
                 partition.log.update_config(config)
                 partition.config_changed()
+                if partition.is_leader:
+                    partition.advance_high_watermark()
+                    self.moved(partition)
 
     def defaults_changed(self, defaults: LogConfig) -> None:
         """Broker-wide defaults moved: every topic resolves its settings anew."""
@@ -150,7 +160,9 @@ class ReplicaManager:
                 return None
             # A log found at the start was opened before its topic's settings were known.
             log.update_config(config)
-            partition = hosted.partitions[place.partition] = Partition(place, topic_id, log, self._broker_id)
+            partition = hosted.partitions[place.partition] = Partition(
+                place, topic_id, log, self._broker_id, self._commits.request if self._commits is not None else None
+            )
         return partition
 
     def _open(self, place: TopicPartition, topic_id: Uuid, config: LogConfig) -> Log:
@@ -229,7 +241,7 @@ class ReplicaManager:
     def storage_failed(self, error: StorageError) -> None:
         """A disk refused an operation. A full one is left in service: it can still be read, and may have room again.
         Any other failure takes the directory and its partitions offline; the rest goes on."""
-        if error.errno in _FULL:
+        if error.errno in _FULL and not error.lost:
             if not self._told_full:
                 logger.error("%s The partitions there can be read but not written until there is room.", error)
             self._told_full = True

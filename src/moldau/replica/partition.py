@@ -7,6 +7,7 @@ one replica that is the end of the log, so a single node takes the short way on 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from moldau.errors import ErrorCode, KafkaError
@@ -33,8 +34,10 @@ class Partition:
     __slots__ = (
         "_alone",
         "_broker_id",
+        "_commit",
         "_followers",
         "_min_isr",
+        "durable",
         "is_leader",
         "isr",
         "leader_epoch",
@@ -46,7 +49,14 @@ class Partition:
         "topic_partition",
     )
 
-    def __init__(self, topic_partition: TopicPartition, topic_id: Uuid, log: Log, broker_id: int) -> None:
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        topic_id: Uuid,
+        log: Log,
+        broker_id: int,
+        commit: Callable[[Partition], None] | None = None,
+    ) -> None:
         self.topic_partition = topic_partition
         self.topic_id = topic_id
         self.log = log
@@ -60,6 +70,9 @@ class Partition:
         self._followers: dict[int, Follower] = {}
         self._alone = False
         self._min_isr = 1
+        # Durable mode: records count, and are acknowledged, from the moment they are on disk.
+        self.durable = log.config.durable
+        self._commit = commit
 
     # ------------------------------------------------------------------------------------- role, from metadata
 
@@ -70,12 +83,12 @@ class Partition:
         self.is_leader = True
         others = [replica for replica in state.replicas if replica != self._broker_id]
         self._followers = {replica: self._followers.get(replica) or Follower(replica) for replica in others}
-        self._alone = self.isr == (self._broker_id,)
         self.config_changed()
         if new_epoch:
             self.log.begin_epoch(state.leader_epoch)
             for follower in self._followers.values():
                 follower.reset(now_ms)
+        self._make_durable()
         self.advance_high_watermark()
         return new_epoch
 
@@ -98,11 +111,13 @@ class Partition:
     def config_changed(self) -> None:
         # A topic with fewer replicas than min.insync.replicas can still be written when all of them are in sync.
         self._min_isr = min(self.log.config.min_insync_replicas, len(self.replicas))
-
+        self.durable = self.log.config.durable
+        self._alone = self.is_leader and self.isr == (self._broker_id,) and not self.durable
     # ------------------------------------------------------------------------------------------------- writing
 
     def append(self, data: memoryview, start: int, end: int, acks: int, origin: Origin = Origin.CLIENT) -> AppendInfo:
-        """Appends as the leader. The high watermark has moved as far as it can when this returns."""
+        """Appends as the leader. The high watermark has moved as far as it can when this returns; in durable mode it
+        moves when the records are on disk."""
         if not self.is_leader:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if acks == -1 and len(self.isr) < self._min_isr:
@@ -115,8 +130,22 @@ class Partition:
         if self._alone:
             log.high_watermark = log.log_end_offset
         else:
+            self._make_durable()
             self.advance_high_watermark()
         return info
+
+    def _make_durable(self) -> None:
+        if self.durable and self.log.durable_offset < self.log.log_end_offset:
+            if self._commit is not None:
+                self._commit(self)
+            else:
+                self.log.flush()
+
+    def forced(self, offset: int) -> tuple[bool, ErrorCode]:
+        """Whether all records before `offset` are on this broker's disk, for a producer that waits with acks=1."""
+        if not self.is_leader:
+            return True, ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return self.log.durable_offset >= offset or not self.durable, ErrorCode.NONE
 
     def replicated(self, offset: int) -> tuple[bool, ErrorCode]:
         """Whether all records before `offset` have reached the in-sync set, for a producer that waits with acks=all."""
@@ -213,7 +242,7 @@ class Partition:
     def advance_high_watermark(self) -> bool:
         """Moves the high watermark to what every in-sync replica has; it never goes back."""
         log = self.log
-        reached = log.log_end_offset
+        reached = log.durable_offset if self.durable else log.log_end_offset
         for replica in self.isr:
             if replica != self._broker_id:
                 reached = min(reached, self._followers[replica].end_offset)

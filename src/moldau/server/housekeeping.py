@@ -1,4 +1,4 @@
-"""What a broker does now and then: checkpoints, overdue flushes, deleted files, forgotten producers.
+"""What a broker does now and then: checkpoints, overdue flushes, retention, deleted files, forgotten producers.
 
 Each task runs on the loop and is short; one that fails is reported and runs again next time.
 """
@@ -11,21 +11,24 @@ from typing import Final
 
 from moldau.config.broker import BrokerConfig
 from moldau.replica.manager import ReplicaManager
-from moldau.runtime.ports import Loop, TimerHandle
+from moldau.runtime.ports import Runtime, TimerHandle
 from moldau.storage.log_manager import LogManager
+from moldau.storage.retention import apply_retention
 from moldau.storage.storage_error import StorageError
 
 logger = logging.getLogger("moldau.server")
 
 # Deleted files are looked for this often; how long they are kept is the topic's setting.
 _REMOVAL_SECONDS: Final = 1.0
+# Segments that were closed are forced to disk within this time.
+_SEALED_FLUSH_SECONDS: Final = 1.0
 # A flush that is due is done within this time, however large `log.flush.scheduler.interval.ms` is.
 _LONGEST_FLUSH_WAIT_SECONDS: Final = 3.0
 
 
 class Housekeeping:
-    def __init__(self, config: BrokerConfig, logs: LogManager, replicas: ReplicaManager, loop: Loop) -> None:
-        self._loop = loop
+    def __init__(self, config: BrokerConfig, logs: LogManager, replicas: ReplicaManager, runtime: Runtime) -> None:
+        self._loop = runtime.loop
         self._replicas = replicas
         self._timers: dict[str, TimerHandle] = {}
         self._tasks: tuple[tuple[str, float, Callable[[], None]], ...] = (
@@ -48,6 +51,16 @@ class Housekeeping:
                 "flush",
                 min(config.log_flush_scheduler_interval_ms / 1000, _LONGEST_FLUSH_WAIT_SECONDS),
                 logs.flush_overdue,
+            ),
+            (
+                "closed segments",
+                _SEALED_FLUSH_SECONDS,
+                lambda: logs.flush_sealed(runtime.workers, replicas.storage_failed),
+            ),
+            (
+                "retention",
+                config.log_retention_check_interval_ms / 1000,
+                lambda: apply_retention(logs.logs.values(), runtime.clock.now_ms()),
             ),
             ("removal", _REMOVAL_SECONDS, logs.remove_deleted),
             (

@@ -68,6 +68,8 @@ class LogManager:
         self._flushing: set[TopicPartition] = set()
         self.directories: list[LogDirectory] = []
         self.broker_epoch = -1
+        # Log directories with new logs whose names a power cut could still take away.
+        self._created_in: set[str] = set()
 
     # ---------------------------------------------------------------------------------------------------- start
 
@@ -160,9 +162,9 @@ class LogManager:
         try:
             self._disk.make_directories(path)
             write_topic_id(self._disk, path, topic_id)
-            self._disk.sync_directory(directory.path)
         except OSError as error:
             raise StorageError(directory.path, f"Creating {partition}", error) from error
+        self._created_in.add(directory.path)
         log = Log.open(
             path,
             config,
@@ -175,6 +177,15 @@ class LogManager:
         )
         self._logs[partition] = log
         return log
+
+    def sync_created(self) -> None:
+        """Makes the directories of new logs durable, all at once; to be called before anything is written to them."""
+        created, self._created_in = self._created_in, set()
+        for path in sorted(created):
+            try:
+                self._disk.sync_directory(path)
+            except OSError as error:
+                raise StorageError(path, "Creating logs", error) from error
 
     def delete(self, partition: TopicPartition) -> None:
         """Takes a log out of use at once and off the disk a little later. Nothing happens if there is none."""
@@ -317,7 +328,7 @@ class LogManager:
             if error is None:
                 flush.done()
             elif isinstance(error, OSError):
-                failed(StorageError(log.parent_directory, f"Flushing {partition}", error))
+                failed(StorageError(log.parent_directory, f"Flushing {partition}", error, lost=True))
             else:
                 raise error
 

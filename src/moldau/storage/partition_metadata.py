@@ -6,14 +6,21 @@ from __future__ import annotations
 import posixpath
 
 from moldau.runtime.ports import Disk
-from moldau.storage.checkpoint import CheckpointError, replace_file
+from moldau.storage.checkpoint import CheckpointError
 from moldau.storage.file_names import PARTITION_METADATA
 from moldau.types import ZERO_UUID, Uuid, uuid_from_text, uuid_to_text
 
 
 def write_topic_id(disk: Disk, directory: str, topic_id: Uuid) -> None:
+    """Not forced to disk: a thousand new partitions would take seconds, and a log whose file was lost in a power cut is
+    simply given its id again, because the metadata log knows it."""
     text = f"version: 0\ntopic_id: {uuid_to_text(topic_id)}"
-    replace_file(disk, posixpath.join(directory, PARTITION_METADATA), text.encode())
+    file = disk.open(posixpath.join(directory, PARTITION_METADATA), create=True)
+    try:
+        file.write(text.encode(), 0)
+        file.truncate(len(text))
+    finally:
+        file.close()
 
 
 def read_topic_id(disk: Disk, directory: str) -> Uuid | None:

@@ -10,6 +10,9 @@ from moldau.metadata.features import FEATURES, bootstrap_records, downgrade_lose
 from moldau.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 
 
+NEW_CLUSTER = {"metadata.version": 30, "transaction.version": 2, "group.version": 1}
+
+
 def _update(world: World, name: str, level: int, upgrade_type: int = 1, *, version: int = 2) -> ErrorCode:
     request = UpdateFeaturesRequest(
         feature_updates=[FeatureUpdateKey(feature=name, max_version_level=level, upgrade_type=upgrade_type)]
@@ -26,12 +29,13 @@ def test_levels_that_cannot_be_finalized(version: int) -> None:
         ("metadata.version", 29, 1),  # a downgrade must say so
         ("metadata.version", 29, 2),  # and this one would lose records
         ("metadata.version", -1, 1),
-        ("transaction.version", 2, 1),  # not ready
+        ("transaction.version", 3, 1),
+        ("share.version", 1, 1),  # not ready
         ("no.such.feature", 1, 1),
         ("metadata.version", 30, 9),
     ]:
         assert _update(world, name, level, upgrade_type, version=version) is ErrorCode.INVALID_UPDATE_VERSION
-    assert dict(world.image.features) == {"metadata.version": 30}
+    assert dict(world.image.features) == NEW_CLUSTER
 
 
 def test_a_level_that_is_reached_already() -> None:

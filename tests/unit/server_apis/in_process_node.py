@@ -51,8 +51,15 @@ class Wire:
 
 
 class InProcessNode:
-    def __init__(self, data: Path, *, compiled: bool, settings: dict[str, str] | None = None) -> None:
-        self.runtime = RealRuntime()
+    def __init__(
+        self,
+        data: Path,
+        *,
+        compiled: bool,
+        settings: dict[str, str] | None = None,
+        runtime: RealRuntime | None = None,
+    ) -> None:
+        self.runtime = runtime or RealRuntime()
         properties = {"log.dirs": str(data), "listeners": "PLAINTEXT://127.0.0.1:0", **(settings or {})}
         self.node = Node(BrokerConfig.parse(properties), self.runtime)
         self.node.start(lambda _addresses: self.runtime.loop.stop())

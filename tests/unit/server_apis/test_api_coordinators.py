@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from api_kit import ApiWorld, versions
 from controller_kit import code
 
+from moldau.coordinator.partition_hash import partition_for
 from moldau.errors import ErrorCode
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
 from moldau.protocol.messages.init_producer_id import InitProducerIdRequest
-from moldau.server.apis.find_coordinator import FIND_COORDINATOR, java_hash
+from moldau.server.apis.find_coordinator import FIND_COORDINATOR
 from moldau.server.apis.init_producer_id import INIT_PRODUCER_ID
 
 
@@ -21,15 +24,6 @@ def test_every_producer_gets_its_own_id(version: int) -> None:
     assert [(a.error_code, a.producer_id, a.producer_epoch) for a in answers] == [(0, 0, 0), (0, 1, 0), (0, 2, 0)]
     # Ids come in blocks: one record for a thousand of them.
     assert world.image.producer_ids.next == 1000
-
-
-@pytest.mark.parametrize("version", versions(INIT_PRODUCER_ID))
-def test_transactions_have_no_coordinator(version: int) -> None:
-    world = ApiWorld()
-    answer = world.call(INIT_PRODUCER_ID, InitProducerIdRequest(transactional_id="mine"), version)
-    assert (code(answer), answer.producer_id) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)
-    empty = world.call(INIT_PRODUCER_ID, InitProducerIdRequest(transactional_id=""), version)
-    assert code(empty) is ErrorCode.INVALID_REQUEST
 
 
 def test_an_id_and_an_epoch_come_together() -> None:
@@ -48,46 +42,48 @@ def test_without_a_controller_the_producer_shall_try_again() -> None:
     assert code(answer) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
-@pytest.mark.parametrize("version", versions(FIND_COORDINATOR))
-def test_the_coordinator_of_a_group(version: int) -> None:
-    world = ApiWorld(brokers=(1, 2))
+def ask(world: ApiWorld, key_type: int, keys: list[str], version: int) -> Any:
+    """The first answer, in whichever form the version has."""
     if version >= 4:
-        request = FindCoordinatorRequest(key_type=0, coordinator_keys=["g", "h", "g"])
-        found = world.call(FIND_COORDINATOR, request, version).coordinators
-        assert [coordinator.key for coordinator in found] == ["g", "h"]
-        # Two neighbouring names live on two brokers, and always on the same ones.
-        assert {coordinator.node_id for coordinator in found} == {1, 2}
-        first = found[0]
-    else:
-        first = world.call(FIND_COORDINATOR, FindCoordinatorRequest(key="g"), version)
+        request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=keys)
+        return world.call(FIND_COORDINATOR, request, version).coordinators[0]
+    return world.call(FIND_COORDINATOR, FindCoordinatorRequest(key=keys[0], key_type=key_type), version)
+
+
+@pytest.mark.parametrize(
+    ("key_type", "topic", "version"),
+    # Version 0 knows groups only.
+    [(0, "__consumer_offsets", version) for version in versions(FIND_COORDINATOR)]
+    + [(1, "__transaction_state", version) for version in versions(FIND_COORDINATOR)[1:]],
+)
+def test_the_coordinator_leads_the_partition_of_the_name(key_type: int, topic: str, version: int) -> None:
+    world = ApiWorld(brokers=(1, 2, 3))
+    assert world.image.topics.get(topic) is None
+    first = ask(world, key_type, ["some-name", "another"], version)
+    # The topic was made because somebody asked, and is not made again.
+    partitions = world.image.topics.get(topic).partitions
+    assert len(partitions) == 50
+    assert first.node_id == partitions[partition_for("some-name", 50)].leader
     assert (code(first), first.host, first.port) == (ErrorCode.NONE, f"host{first.node_id}", 9092)
+    assert ask(world, key_type, ["some-name"], version).node_id == first.node_id
     if version >= 1:
         assert first.error_message is None
 
 
+def test_several_names_are_answered_once_each() -> None:
+    world = ApiWorld(brokers=(1, 2, 3))
+    request = FindCoordinatorRequest(key_type=0, coordinator_keys=["g", "h", "g"])
+    assert [found.key for found in world.call(FIND_COORDINATOR, request, 5).coordinators] == ["g", "h"]
+
+
 @pytest.mark.parametrize("version", range(1, 7))
-def test_other_coordinators(version: int) -> None:
-    world = ApiWorld()
-    for key_type, expected in ((1, ErrorCode.COORDINATOR_NOT_AVAILABLE), (9, ErrorCode.INVALID_REQUEST)):
-        if version >= 4:
-            request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["k"])
-            found = world.call(FIND_COORDINATOR, request, version).coordinators[0]
-        else:
-            found = world.call(FIND_COORDINATOR, FindCoordinatorRequest(key="k", key_type=key_type), version)
-        assert (code(found), found.node_id, found.host, found.port) == (expected, -1, "", -1)
-        assert found.error_message
+def test_other_coordinators_are_not_known(version: int) -> None:
+    found = ask(ApiWorld(), 9, ["k"], version)
+    assert (code(found), found.node_id, found.host, found.port) == (ErrorCode.INVALID_REQUEST, -1, "", -1)
+    assert found.error_message
 
 
 def test_nobody_is_alive() -> None:
     world = ApiWorld(brokers=())
     answer = world.call(FIND_COORDINATOR, FindCoordinatorRequest(key="g"), 2)
     assert code(answer) is ErrorCode.COORDINATOR_NOT_AVAILABLE
-
-
-def test_names_are_hashed_as_java_does() -> None:
-    assert java_hash("") == 0
-    assert java_hash("a") == 97
-    assert java_hash("hello") == 99162322
-    # A negative hash loses its sign bit, as in Kafka.
-    assert java_hash("polygenelubricants") == 0
-    assert java_hash("\U0001f600") == (0xD83D * 31 + 0xDE00) & 0x7FFFFFFF

@@ -1,25 +1,27 @@
 """FindCoordinator (key 10): which broker looks after a group or a transactional id.
 
-Versions: 0 knows groups only, 1 adds the type and a message, 3 is flexible, 4 asks for several keys at once, 6 knows
-share groups.
+Versions: 0 knows groups only, 1 adds the type and a message, 3 is flexible, 4 asks for several keys at once, 5 may
+answer that a transaction must be aborted, 6 knows share groups.
 
-A group is spread over the living brokers by Kafka's hash of its name, so that a client that only wants to know where
-the group lives (librdkafka asks even with assigned partitions) gets a stable answer; what it may do there is what that
-broker advertises. Transactions have no coordinator, and a client that asks is told to try again later.
+The coordinator of an id is the leader of one partition of an internal topic, found by Kafka's hash. The topic is
+created when it is first asked for; the answer waits for it, so that a client need not ask again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from moldau.coordinator.partition_hash import partition_for
+from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
-from moldau.server.apis.cluster_view import alive_brokers
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE, create_internal_topic
 
-_GROUP, _TRANSACTION, _SHARE = 0, 1, 2
+_TOPICS: Final = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE}
 
 
 class _Found(NamedTuple):
@@ -30,60 +32,63 @@ class _Found(NamedTuple):
     port: int = -1
 
 
-def find_coordinator(context: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
-    if context.version < 4:
-        found = _find(context, request.key_type, request.key)
+def find_coordinator(
+    context: RequestContext, request: FindCoordinatorRequest
+) -> FindCoordinatorResponse | Deferred[FindCoordinatorResponse]:
+    keys = [request.key] if context.version < 4 else list(dict.fromkeys(request.coordinator_keys))
+    topic = _TOPICS.get(request.key_type)
+    if topic is None:
+        refused = _Found(ErrorCode.INVALID_REQUEST, f"The coordinator type {request.key_type} is not known.")
+        return _response(context.version, keys, [refused] * len(keys))
+    if context.services.metadata.image.topics.get(topic) is not None:
+        return _response(context.version, keys, [_find(context, topic, key) for key in keys])
+    answer: Deferred[FindCoordinatorResponse] = Deferred()
+
+    def created(_value: None, error: BaseException | None) -> None:
+        if isinstance(error, KafkaError):
+            found = [_Found(error.code, error.message)] * len(keys)
+        else:
+            found = [_find(context, topic, key) for key in keys]
+        answer.resolve(_response(context.version, keys, found))
+
+    create_internal_topic(context.services, topic).then(created)
+    return answer
+
+
+def _find(context: RequestContext, topic: str, key: str) -> _Found:
+    image = context.services.metadata.image
+    known = image.topics.get(topic)
+    state = known.partitions.get(partition_for(key, len(known.partitions))) if known is not None else None
+    endpoint = image.cluster.endpoint(state.leader, context.listener_name) if state is not None else None
+    if state is None or endpoint is None:
+        return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The coordinator has no leader that can be reached here.")
+    return _Found(node_id=state.leader, host=endpoint.host, port=endpoint.port)
+
+
+def _response(version: int, keys: Sequence[str], found: Sequence[_Found]) -> FindCoordinatorResponse:
+    if version < 4:
+        only = found[0]
         return FindCoordinatorResponse(
-            error_code=found.code,
-            error_message=found.message,
-            node_id=found.node_id,
-            host=found.host,
-            port=found.port,
+            error_code=only.code, error_message=only.message, node_id=only.node_id, host=only.host, port=only.port
         )
     return FindCoordinatorResponse(
         coordinators=[
-            _coordinator(key, _find(context, request.key_type, key)) for key in dict.fromkeys(request.coordinator_keys)
+            Coordinator(
+                key=key,
+                node_id=one.node_id,
+                host=one.host,
+                port=one.port,
+                error_code=one.code,
+                error_message=one.message,
+            )
+            for key, one in zip(keys, found, strict=True)
         ]
     )
 
 
-def java_hash(text: str) -> int:
-    """The hash Kafka spreads names by, as a number that is not negative."""
-    units = text.encode("utf-16-be")
-    value = 0
-    for position in range(0, len(units), 2):
-        value = (31 * value + (units[position] << 8 | units[position + 1])) & 0xFFFFFFFF
-    return value & 0x7FFFFFFF
-
-
-def _find(context: RequestContext, key_type: int, key: str) -> _Found:
-    if key_type == _TRANSACTION:
-        return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE, "This broker does not coordinate transactions.")
-    if key_type != _GROUP:
-        return _Found(ErrorCode.INVALID_REQUEST, f"The coordinator type {key_type} is not known.")
-    brokers = sorted(alive_brokers(context.services.metadata.image, context.listener_name), key=lambda pair: pair[0].id)
-    if not brokers:
-        return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE, "No broker can be reached over this listener.")
-    broker, endpoint = brokers[java_hash(key) % len(brokers)]
-    return _Found(node_id=broker.id, host=endpoint.host, port=endpoint.port)
-
-
-def _coordinator(key: str, found: _Found) -> Coordinator:
-    return Coordinator(
-        key=key,
-        node_id=found.node_id,
-        host=found.host,
-        port=found.port,
-        error_code=found.code,
-        error_message=found.message,
-    )
-
-
 def error_response(request: FindCoordinatorRequest, version: int, error: KafkaError) -> FindCoordinatorResponse:
-    found = _Found(error.code, error.message)
-    if version < 4:
-        return FindCoordinatorResponse(error_code=found.code, error_message=found.message, node_id=-1, port=-1)
-    return FindCoordinatorResponse(coordinators=[_coordinator(key, found) for key in request.coordinator_keys])
+    keys = [request.key] if version < 4 else request.coordinator_keys
+    return _response(version, keys, [_Found(error.code, error.message)] * len(keys))
 
 
 FIND_COORDINATOR: Final = Api(ApiKey.FIND_COORDINATOR, FindCoordinatorRequest, find_coordinator, error_response)

@@ -1,7 +1,9 @@
 """InitProducerId (key 22): an id for a producer that numbers its batches.
 
-Versions: 2 is flexible, 3 lets a transactional producer keep its id after an error, 4 to 6 concern transactions.
-Without a transactional id every call gives a new id at epoch 0. With one, a transaction coordinator is needed.
+Versions: 2 is flexible, 3 lets a transactional producer keep its id after an error, 4 knows PRODUCER_FENCED, 5
+TRANSACTION_ABORTABLE, 6 (not offered yet) commits in two phases.
+Without a transactional id every call gives a new id at epoch 0. With one, the transaction coordinator gives the epoch
+that shuts out whoever used the transactional id before.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ def init_producer_id(
     if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
         return _refused(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is not None:
-        return _refused(ErrorCode.COORDINATOR_NOT_AVAILABLE if request.transactional_id else ErrorCode.INVALID_REQUEST)
+        return context.services.transactions.init_producer_id(request, context.version)
     answer: Deferred[InitProducerIdResponse] = Deferred()
 
     def given(producer_id: int | None, error: BaseException | None) -> None:

@@ -32,7 +32,7 @@ from moldau.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from moldau.protocol.records import Compression
-from moldau.replica.delayed_outcomes import DelayedOutcomes, PendingAppend
+from moldau.replica.delayed_outcomes import DelayedOutcomes, PendingAppend, PendingForce, PendingPartition
 from moldau.replica.partition import Partition
 from moldau.runtime.ports import Chunk
 from moldau.server.apis.transactional_produce import TRANSACTIONAL, Write, ask, held, unverified
@@ -86,7 +86,7 @@ class ProduceCall:
         self._acks = acks
         self.results: list[AppendResult] = []
         self._refusals: dict[int, KafkaError] = {}
-        self._pending: list[tuple[int, PendingAppend]] = []
+        self._pending: list[tuple[int, PendingPartition]] = []
         self._appended: list[Partition] = []
 
     @property
@@ -114,6 +114,8 @@ class ProduceCall:
         self._appended.append(partition)
         if self._acks == -1 and partition.log.high_watermark <= info.last_offset:
             self._pending.append((len(self.results) - 1, PendingAppend(partition, info.last_offset + 1)))
+        elif partition.durable and self._acks == 1 and partition.log.durable_offset <= info.last_offset:
+            self._pending.append((len(self.results) - 1, PendingForce(partition, info.last_offset + 1)))
 
     def _check(self, data: memoryview, start: int, end: int) -> None:
         """What the protocol asks of the records in a request: exactly one batch, of magic 2, in an allowed codec."""

@@ -4,25 +4,45 @@ from __future__ import annotations
 
 from typing import Final
 
+from moldau.server.apis.add_offsets_to_txn import ADD_OFFSETS_TO_TXN
+from moldau.server.apis.add_partitions_to_txn import ADD_PARTITIONS_TO_TXN
 from moldau.server.apis.alter_configs import ALTER_CONFIGS
 from moldau.server.apis.api_versions import API_VERSIONS
+from moldau.server.apis.consumer_group_describe import CONSUMER_GROUP_DESCRIBE
+from moldau.server.apis.consumer_group_heartbeat import CONSUMER_GROUP_HEARTBEAT
 from moldau.server.apis.create_partitions import CREATE_PARTITIONS
 from moldau.server.apis.create_topics import CREATE_TOPICS
+from moldau.server.apis.delete_groups import DELETE_GROUPS
 from moldau.server.apis.delete_records import DELETE_RECORDS
 from moldau.server.apis.delete_topics import DELETE_TOPICS
 from moldau.server.apis.describe_cluster import DESCRIBE_CLUSTER
 from moldau.server.apis.describe_configs import DESCRIBE_CONFIGS
+from moldau.server.apis.describe_groups import DESCRIBE_GROUPS
 from moldau.server.apis.describe_log_dirs import DESCRIBE_LOG_DIRS
+from moldau.server.apis.describe_producers import DESCRIBE_PRODUCERS
 from moldau.server.apis.describe_topic_partitions import DESCRIBE_TOPIC_PARTITIONS
+from moldau.server.apis.describe_transactions import DESCRIBE_TRANSACTIONS
+from moldau.server.apis.end_txn import END_TXN
 from moldau.server.apis.fetch import FETCH
 from moldau.server.apis.find_coordinator import FIND_COORDINATOR
+from moldau.server.apis.heartbeat import HEARTBEAT
 from moldau.server.apis.incremental_alter_configs import INCREMENTAL_ALTER_CONFIGS
 from moldau.server.apis.init_producer_id import INIT_PRODUCER_ID
+from moldau.server.apis.join_group import JOIN_GROUP
+from moldau.server.apis.leave_group import LEAVE_GROUP
 from moldau.server.apis.list_config_resources import LIST_CONFIG_RESOURCES
+from moldau.server.apis.list_groups import LIST_GROUPS
 from moldau.server.apis.list_offsets import LIST_OFFSETS
+from moldau.server.apis.list_transactions import LIST_TRANSACTIONS
 from moldau.server.apis.metadata import METADATA
+from moldau.server.apis.offset_commit import OFFSET_COMMIT
+from moldau.server.apis.offset_delete import OFFSET_DELETE
+from moldau.server.apis.offset_fetch import OFFSET_FETCH
 from moldau.server.apis.offset_for_leader_epoch import OFFSET_FOR_LEADER_EPOCH
 from moldau.server.apis.produce import PRODUCE
+from moldau.server.apis.sync_group import SYNC_GROUP
+from moldau.server.apis.txn_offset_commit import TXN_OFFSET_COMMIT
+from moldau.server.apis.write_txn_markers import WRITE_TXN_MARKERS
 from moldau.server.dispatch import Api
 
 BROKER_APIS: Final[tuple[Api, ...]] = (
@@ -30,19 +50,39 @@ BROKER_APIS: Final[tuple[Api, ...]] = (
     FETCH,
     LIST_OFFSETS,
     METADATA,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
     FIND_COORDINATOR,
+    JOIN_GROUP,
+    HEARTBEAT,
+    LEAVE_GROUP,
+    SYNC_GROUP,
+    DESCRIBE_GROUPS,
+    LIST_GROUPS,
     API_VERSIONS,
     CREATE_TOPICS,
     DELETE_TOPICS,
     DELETE_RECORDS,
     INIT_PRODUCER_ID,
     OFFSET_FOR_LEADER_EPOCH,
+    ADD_PARTITIONS_TO_TXN,
+    ADD_OFFSETS_TO_TXN,
+    END_TXN,
+    WRITE_TXN_MARKERS,
+    TXN_OFFSET_COMMIT,
     DESCRIBE_CONFIGS,
     ALTER_CONFIGS,
     DESCRIBE_LOG_DIRS,
     CREATE_PARTITIONS,
+    DELETE_GROUPS,
     INCREMENTAL_ALTER_CONFIGS,
+    OFFSET_DELETE,
     DESCRIBE_CLUSTER,
+    DESCRIBE_PRODUCERS,
+    DESCRIBE_TRANSACTIONS,
+    LIST_TRANSACTIONS,
+    CONSUMER_GROUP_HEARTBEAT,
+    CONSUMER_GROUP_DESCRIBE,
     LIST_CONFIG_RESOURCES,
     DESCRIBE_TOPIC_PARTITIONS,
 )

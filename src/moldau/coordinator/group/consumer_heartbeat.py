@@ -1,0 +1,250 @@
+"""ConsumerGroupHeartbeat: join, stay, leave; the one request of the consumer protocol.
+
+The epoch in the request says what it is: 0 joins, -1 leaves, -2 is a static member that will be back, anything else is
+a member that reports what it owns and learns what it should own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from moldau.config.broker import BrokerConfig
+from moldau.coordinator.group.assignors import ASSIGNORS
+from moldau.coordinator.group.classic_group import ClassicGroup
+from moldau.coordinator.group.classic_records import group_tombstone
+from moldau.coordinator.group.consumer_group import ConsumerGroup
+from moldau.coordinator.group.consumer_member import (
+    JOINING_EPOCH,
+    LEAVING_EPOCH,
+    NO_PARTITIONS,
+    STATIC_LEAVING_EPOCH,
+    Assignment,
+    ConsumerMember,
+    is_subset,
+)
+from moldau.coordinator.group.consumer_records import current_record
+from moldau.coordinator.group.consumer_sessions import ConsumerSessions
+from moldau.coordinator.group.consumer_update import ConsumerUpdate, MemberChange
+from moldau.coordinator.group.groups import Groups
+from moldau.coordinator.group.migration import Migration
+from moldau.coordinator.group.request_info import RequestInfo, random_uuid
+from moldau.coordinator.group.topic_pattern import compile_pattern
+from moldau.coordinator.shard import CoordinatorRecord, Result
+from moldau.errors import ErrorCode, KafkaError
+from moldau.protocol.messages import consumer_group_heartbeat as messages
+from moldau.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest as Request
+from moldau.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse as Response
+from moldau.timeline import SnapshotRegistry
+
+
+class ConsumerHeartbeat:
+    def __init__(
+        self,
+        groups: Groups,
+        update: ConsumerUpdate,
+        sessions: ConsumerSessions,
+        migration: Migration,
+        config: BrokerConfig,
+    ) -> None:
+        self._groups = groups
+        self._update = update
+        self._sessions = sessions
+        self._migration = migration
+        self._max_size = config.group_consumer_max_size
+
+    def heartbeat(self, info: RequestInfo, request: Request, now_ms: int) -> Result[Response]:
+        _check(request)
+        if request.member_epoch in (LEAVING_EPOCH, STATIC_LEAVING_EPOCH):
+            return self._leave(request, now_ms)
+        records: list[CoordinatorRecord] = []
+        group = self._group(request, records)
+        member_id = request.member_id or random_uuid(info.random)
+        joining = request.member_epoch == JOINING_EPOCH
+        if joining and member_id not in group.members and len(group.members) >= self._max_size:
+            raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, f"The group has {self._max_size} members, its limit.")
+        change = self._change(group, member_id, info, request)
+        member = self._update.apply(group, change, now_ms, records)
+        return self._answer(group, change, member, request, records)
+
+    def _group(self, request: Request, records: list[CoordinatorRecord]) -> ConsumerGroup:
+        """The group, or one that comes into being when the records gathered here are replayed."""
+        group = self._groups.get(request.group_id)
+        if isinstance(group, ConsumerGroup):
+            return group
+        if request.member_epoch != JOINING_EPOCH:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"There is no consumer group {request.group_id}.")
+        if isinstance(group, ClassicGroup):
+            if not group.is_empty:
+                return self._migration.upgrade(group, records)
+            records.append(group_tombstone(group.group_id))
+        return ConsumerGroup(request.group_id, SnapshotRegistry())
+
+    # ------------------------------------------------------------------------------------------------------ member
+
+    def _change(self, group: ConsumerGroup, member_id: str, info: RequestInfo, request: Request) -> MemberChange:
+        owned = _owned(request)
+        before, replaced = self._before(group, member_id, request, owned)
+        after = replace(
+            before,
+            instance_id=request.instance_id if request.instance_id is not None else before.instance_id,
+            rack_id=request.rack_id if request.rack_id is not None else before.rack_id,
+            rebalance_timeout_ms=(
+                request.rebalance_timeout_ms if request.rebalance_timeout_ms != -1 else before.rebalance_timeout_ms
+            ),
+            assignor=request.server_assignor if request.server_assignor is not None else before.assignor,
+            topics=(
+                before.topics
+                if request.subscribed_topic_names is None
+                else tuple(sorted(set(request.subscribed_topic_names)))
+            ),
+            pattern=(
+                before.pattern if request.subscribed_topic_regex is None else request.subscribed_topic_regex or None
+            ),
+            client_id=info.client_id,
+            client_host=info.client_host,
+            classic=None,
+        )
+        if after.pattern is not None and after.pattern != before.pattern:
+            compile_pattern(after.pattern)
+        return MemberChange(before, after, owned, replaced)
+
+    def _before(
+        self, group: ConsumerGroup, member_id: str, request: Request, owned: Assignment | None
+    ) -> tuple[ConsumerMember, str | None]:
+        joining, instance_id = request.member_epoch == JOINING_EPOCH, request.instance_id
+        if instance_id is None:
+            if joining:
+                return group.members.get(member_id) or ConsumerMember(member_id), None
+            member = group.member(member_id)
+            _check_epoch(member, request.member_epoch, owned)
+            return member, None
+        existing = group.static_member(instance_id)
+        if not joining:
+            if existing is None:
+                raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"The instance {instance_id} is not in the group.")
+            _check_instance(existing, member_id)
+            _check_epoch(existing, request.member_epoch, owned)
+            return existing, None
+        if existing is None:
+            return ConsumerMember(member_id), None
+        if existing.member_id == member_id:
+            return existing, None
+        if existing.classic is None and existing.epoch != STATIC_LEAVING_EPOCH:
+            raise KafkaError(
+                ErrorCode.UNRELEASED_INSTANCE_ID,
+                f"The instance {instance_id} is held by the member {existing.member_id}.",
+            )
+        return replace(existing, member_id=member_id, epoch=0, previous_epoch=0), existing.member_id
+
+    # ------------------------------------------------------------------------------------------------------ answer
+
+    def _answer(
+        self,
+        group: ConsumerGroup,
+        change: MemberChange,
+        member: ConsumerMember,
+        request: Request,
+        records: list[CoordinatorRecord],
+    ) -> Result[Response]:
+        group_id = group.group_id
+        self._sessions.extend_session(group_id, member)
+        if (member.state, member.epoch) != (change.before.state, change.before.epoch):
+            # The time to give up partitions runs from when the member was told, not from its last heartbeat.
+            self._sessions.watch_revocation(group_id, member)
+        response = Response(
+            member_id=member.member_id,
+            member_epoch=member.epoch,
+            heartbeat_interval_ms=self._sessions.settings(group_id).consumer_heartbeat_interval_ms,
+        )
+        full = request.member_epoch == JOINING_EPOCH or (
+            request.rebalance_timeout_ms != -1
+            and (request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None)
+            and request.topic_partitions is not None
+        )
+        if full or member.assigned != change.before.assigned:
+            response.assignment = messages.Assignment(
+                topic_partitions=[
+                    messages.ResponseTopicPartitions(topic_id=topic_id, partitions=sorted(partitions))
+                    for topic_id, partitions in sorted(member.assigned.items())
+                ]
+            )
+
+        def done(error: KafkaError | None) -> None:
+            # The looked-at metadata counts only when what followed from it is stored.
+            current = self._groups.consumer(group_id)
+            if error is None and current is not None:
+                current.refresh_metadata = current.refresh_patterns = False
+
+        return Result(records, response, done=done if group.refresh_metadata or group.refresh_patterns else None)
+
+    # ------------------------------------------------------------------------------------------------------- leave
+
+    def _leave(self, request: Request, now_ms: int) -> Result[Response]:
+        group = self._groups.consumer(request.group_id)
+        if group is None:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"There is no consumer group {request.group_id}.")
+        if request.instance_id is None:
+            member = group.member(request.member_id)
+        else:
+            existing = group.static_member(request.instance_id)
+            if existing is None:
+                raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"The instance {request.instance_id} is not there.")
+            _check_instance(existing, request.member_id)
+            member = existing
+        response = Response(member_id=request.member_id, member_epoch=request.member_epoch)
+        if request.member_epoch == STATIC_LEAVING_EPOCH:
+            gone = replace(member, epoch=STATIC_LEAVING_EPOCH, pending_revocation=NO_PARTITIONS)
+            return Result([current_record(group.group_id, gone)], response)
+        result = self._sessions.fence(group, member.member_id, now_ms)
+        return Result(result.records, response, replay=result.replay, done=result.done)
+
+
+def _check(request: Request) -> None:
+    if not request.group_id:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "The group id is empty.")
+    for text, what in ((request.instance_id, "instance id"), (request.rack_id, "rack id")):
+        if text is not None and not text.strip():
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"The {what} is empty.")
+    if request.member_epoch < STATIC_LEAVING_EPOCH:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{request.member_epoch} is not a member epoch.")
+    if request.member_epoch != JOINING_EPOCH and not request.member_id:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "The member id is empty.")
+    if request.member_epoch == STATIC_LEAVING_EPOCH and request.instance_id is None:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Only a static member can leave for a while.")
+    if request.member_epoch == JOINING_EPOCH:
+        if request.rebalance_timeout_ms == -1:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "A joining member must say its rebalance timeout.")
+        if request.topic_partitions is None or request.topic_partitions:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "A joining member cannot own partitions.")
+        if not request.subscribed_topic_names and not request.subscribed_topic_regex:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "A joining member must say what it subscribes to.")
+    if request.server_assignor is not None and request.server_assignor not in ASSIGNORS:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_ASSIGNOR,
+            f"There is no assignor {request.server_assignor}; there are {', '.join(ASSIGNORS)}.",
+        )
+
+
+def _owned(request: Request) -> Assignment | None:
+    if request.topic_partitions is None:
+        return None
+    return {row.topic_id: frozenset(row.partitions) for row in request.topic_partitions}
+
+
+def _check_instance(member: ConsumerMember, member_id: str) -> None:
+    if member.member_id != member_id:
+        raise KafkaError(
+            ErrorCode.FENCED_INSTANCE_ID, f"The instance {member.instance_id} went on as {member.member_id}."
+        )
+
+
+def _check_epoch(member: ConsumerMember, epoch: int, owned: Assignment | None) -> None:
+    """The member's own epoch, or the one before it if the answer that carried the new one may have been lost."""
+    if epoch == member.epoch:
+        return
+    lost_answer = epoch == member.previous_epoch and owned is not None and is_subset(owned, member.assigned)
+    if epoch > member.epoch or not lost_answer:
+        raise KafkaError(
+            ErrorCode.FENCED_MEMBER_EPOCH,
+            f"The member {member.member_id} is at epoch {member.epoch}, the request at {epoch}; it must join again.",
+        )

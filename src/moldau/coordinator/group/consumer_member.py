@@ -1,0 +1,83 @@
+"""One member of a consumer group: an immutable value, replaced as a whole when a record changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from typing import Final, NamedTuple, TypeAlias
+
+from moldau.coordinator.group.classic_member import MemberProtocol
+from moldau.types import Uuid
+
+# What somebody is assigned: partitions by topic id.
+Assignment: TypeAlias = Mapping[Uuid, frozenset[int]]
+
+NO_PARTITIONS: Final[Assignment] = {}
+JOINING_EPOCH: Final = 0
+LEAVING_EPOCH: Final = -1
+# A static member that will come back: its partitions are kept for it until its session runs out.
+STATIC_LEAVING_EPOCH: Final = -2
+
+
+class MemberState(IntEnum):
+    """How far a member is on its way to its target; the numbers are those of the records."""
+
+    STABLE = 0
+    UNREVOKED_PARTITIONS = 1
+    UNRELEASED_PARTITIONS = 2
+    UNKNOWN = 127
+
+
+class ClassicSide(NamedTuple):
+    """What is kept of a member that speaks the classic protocol to a consumer group."""
+
+    session_timeout_ms: int
+    protocols: tuple[MemberProtocol, ...]
+
+
+@dataclass(slots=True, frozen=True)
+class ConsumerMember:
+    member_id: str
+    epoch: int = 0
+    previous_epoch: int = -1
+    state: MemberState = MemberState.STABLE
+    instance_id: str | None = None
+    rack_id: str | None = None
+    rebalance_timeout_ms: int = -1
+    client_id: str = ""
+    client_host: str = ""
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    assignor: str | None = None
+    classic: ClassicSide | None = None
+    assigned: Assignment = field(default_factory=dict)
+    # It was told to give these up and has not said yet that it did.
+    pending_revocation: Assignment = field(default_factory=dict)
+
+    def at_epoch(self, epoch: int) -> ConsumerMember:
+        return replace(self, epoch=epoch, previous_epoch=self.epoch)
+
+    def is_reconciled_to(self, epoch: int) -> bool:
+        return self.state == MemberState.STABLE and self.epoch == epoch
+
+    def same_subscription(self, other: ConsumerMember) -> bool:
+        return self.topics == other.topics and self.pattern == other.pattern
+
+
+def assignment(partitions: Iterable[tuple[Uuid, int]]) -> Assignment:
+    gathered: dict[Uuid, set[int]] = {}
+    for topic_id, partition in partitions:
+        gathered.setdefault(topic_id, set()).add(partition)
+    return {topic_id: frozenset(numbers) for topic_id, numbers in gathered.items()}
+
+
+def partitions_of(*assignments: Assignment) -> Iterator[tuple[Uuid, int]]:
+    for each in assignments:
+        for topic_id, partitions in each.items():
+            for partition in partitions:
+                yield topic_id, partition
+
+
+def is_subset(part: Assignment, whole: Assignment) -> bool:
+    return all(partitions <= whole.get(topic_id, frozenset()) for topic_id, partitions in part.items())

@@ -1,0 +1,116 @@
+"""What tools see of the groups: lists and descriptions. Read as of the committed state."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from moldau.coordinator.group.classic_group import ClassicGroup, ClassicState
+from moldau.coordinator.group.consumer_group import ConsumerGroup
+from moldau.coordinator.group.consumer_member import Assignment, ConsumerMember
+from moldau.coordinator.group.consumer_protocol import PROTOCOL_TYPE
+from moldau.coordinator.group.groups import Groups
+from moldau.errors import ErrorCode
+from moldau.metadata.image import MetadataImage
+from moldau.protocol.messages import consumer_group_describe as consumer
+from moldau.protocol.messages import describe_groups as classic
+from moldau.protocol.messages.list_groups import ListedGroup
+
+_NOT_FOUND_SINCE = 6
+_CLASSIC_MEMBER = 0
+_CONSUMER_MEMBER = 1
+
+
+def list_groups(groups: Groups, committed: int, states: Collection[str], types: Collection[str]) -> list[ListedGroup]:
+    """Filters are in lower case; an empty one lets everything through."""
+    listed = []
+    for group in groups.at(committed):
+        if isinstance(group, ClassicGroup):
+            state, protocol_type = str(group.state), group.protocol_type or ""
+        else:
+            state, protocol_type = group.state_at(committed), PROTOCOL_TYPE
+        if (states and state.lower() not in states) or (types and group.TYPE not in types):
+            continue
+        listed.append(
+            ListedGroup(group_id=group.group_id, protocol_type=protocol_type, group_state=state, group_type=group.TYPE)
+        )
+    return listed
+
+
+def describe_classic(groups: Groups, group_id: str, committed: int, version: int) -> classic.DescribedGroup:
+    group = groups.get_at(group_id, committed)
+    if not isinstance(group, ClassicGroup):
+        # Older versions have no code for it: a group that does not exist is dead.
+        missing = classic.DescribedGroup(group_id=group_id, group_state=str(ClassicState.DEAD))
+        if version >= _NOT_FOUND_SINCE:
+            missing.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+            missing.error_message = f"There is no classic group {group_id}."
+        return missing
+    stable = group.is_in(ClassicState.STABLE)
+    return classic.DescribedGroup(
+        group_id=group_id,
+        group_state=str(group.state),
+        protocol_type=group.protocol_type or "",
+        protocol_data=(group.protocol_name or "") if stable else "",
+        members=[
+            classic.DescribedGroupMember(
+                member_id=member.member_id,
+                group_instance_id=member.instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                member_metadata=member.metadata(group.protocol_name) if stable else b"",
+                member_assignment=member.assignment if stable else b"",
+            )
+            for member in group.members.values()
+        ],
+    )
+
+
+def describe_consumer(
+    groups: Groups, group_id: str, committed: int, image: MetadataImage, default_assignor: str
+) -> consumer.DescribedGroup:
+    group = groups.get_at(group_id, committed)
+    if not isinstance(group, ConsumerGroup):
+        return consumer.DescribedGroup(
+            group_id=group_id,
+            error_code=ErrorCode.GROUP_ID_NOT_FOUND,
+            error_message=f"There is no consumer group {group_id}.",
+        )
+    epoch, assignment_epoch = group.epochs_at(committed)
+    return consumer.DescribedGroup(
+        group_id=group_id,
+        group_state=group.state_at(committed),
+        group_epoch=epoch,
+        assignment_epoch=assignment_epoch,
+        assignor_name=group.preferred_assignor(default_assignor),
+        members=[
+            _member(member, group.targets.get_at(member_id, committed) or {}, image)
+            for member_id, member in group.members.snapshot_at(committed).items()
+        ],
+    )
+
+
+def _member(member: ConsumerMember, target: Assignment, image: MetadataImage) -> consumer.Member:
+    return consumer.Member(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        member_epoch=member.epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=list(member.topics),
+        subscribed_topic_regex=member.pattern,
+        assignment=_assignment(member.assigned, image),
+        target_assignment=_assignment(target, image),
+        member_type=_CONSUMER_MEMBER if member.classic is None else _CLASSIC_MEMBER,
+    )
+
+
+def _assignment(partitions: Assignment, image: MetadataImage) -> consumer.Assignment:
+    """Topics that are gone have no name and are left out."""
+    return consumer.Assignment(
+        topic_partitions=[
+            consumer.TopicPartitions(topic_id=topic_id, topic_name=topic.name, partitions=sorted(numbers))
+            for topic_id, numbers in sorted(partitions.items())
+            if (topic := image.topics.by_id(topic_id)) is not None
+        ]
+    )

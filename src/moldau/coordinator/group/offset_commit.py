@@ -1,0 +1,239 @@
+"""Committing and deleting offsets: who may, and the records of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from moldau.config.broker import BrokerConfig
+from moldau.coordinator.group.classic_group import ClassicGroup, ClassicState
+from moldau.coordinator.group.classic_rebalance import ClassicRebalance
+from moldau.coordinator.group.consumer_group import ConsumerGroup
+from moldau.coordinator.group.groups import Groups
+from moldau.coordinator.group.offset_records import offset_record, offset_tombstone
+from moldau.coordinator.group.offset_store import CommittedOffset, OffsetStore
+from moldau.coordinator.group.request_info import RequestInfo
+from moldau.coordinator.shard import CoordinatorRecord, Result
+from moldau.errors import ErrorCode, KafkaError
+from moldau.protocol.messages import offset_commit as messages
+from moldau.protocol.messages import offset_delete as deletion
+from moldau.protocol.messages import txn_offset_commit as transactional
+from moldau.types import ZERO_UUID, TopicPartition, Uuid
+
+_MEMBER_EPOCHS_SINCE = 9
+
+
+class OffsetCommits:
+    def __init__(self, groups: Groups, store: OffsetStore, rebalance: ClassicRebalance, config: BrokerConfig) -> None:
+        self._groups = groups
+        self._store = store
+        self._rebalance = rebalance
+        self._max_metadata = config.offset_metadata_max_bytes
+
+    # ------------------------------------------------------------------------------------------------------ commit
+
+    def commit(
+        self, info: RequestInfo, request: messages.OffsetCommitRequest, now_ms: int
+    ) -> Result[messages.OffsetCommitResponse]:
+        generation = request.generation_id_or_member_epoch
+        group = self._groups.get(request.group_id)
+        if group is None and generation >= 0:
+            old = info.api_version < _MEMBER_EPOCHS_SINCE
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION if old else ErrorCode.GROUP_ID_NOT_FOUND)
+        if isinstance(group, ClassicGroup):
+            check_classic(group, request.member_id, request.group_instance_id, generation, transactional=False)
+            member = group.members.get(request.member_id)
+            if member is not None and group.is_in(ClassicState.STABLE, ClassicState.PREPARING_REBALANCE):
+                # Whoever commits is alive.
+                self._rebalance.extend_session(group, member)
+        elif group is not None:
+            check_consumer(group, request.member_id, generation, info.api_version)
+        expires = None if request.retention_time_ms == -1 else now_ms + request.retention_time_ms
+        records: list[CoordinatorRecord] = []
+        response = messages.OffsetCommitResponse()
+        for topic in request.topics:
+            row = messages.OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id)
+            response.topics.append(row)
+            for each in topic.partitions:
+                where = TopicPartition(topic.name, each.partition_index)
+                code = self._record(records, request.group_id, where, each, now_ms, expires, topic.topic_id)
+                row.partitions.append(
+                    messages.OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=code)
+                )
+        return Result(records, response)
+
+    def commit_transactional(
+        self, request: transactional.TxnOffsetCommitRequest, now_ms: int
+    ) -> Result[transactional.TxnOffsetCommitResponse]:
+        group = self._groups.get(request.group_id)
+        if group is None and request.generation_id >= 0:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+        if isinstance(group, ClassicGroup):
+            check_classic(
+                group, request.member_id, request.group_instance_id, request.generation_id, transactional=True
+            )
+        elif group is not None:
+            check_consumer_transactional(group, request.member_id, request.group_instance_id, request.generation_id)
+        records: list[CoordinatorRecord] = []
+        response = transactional.TxnOffsetCommitResponse()
+        for topic in request.topics:
+            row = transactional.TxnOffsetCommitResponseTopic(name=topic.name)
+            response.topics.append(row)
+            for each in topic.partitions:
+                where = TopicPartition(topic.name, each.partition_index)
+                code = self._record(records, request.group_id, where, each, now_ms, None, ZERO_UUID)
+                row.partitions.append(
+                    transactional.TxnOffsetCommitResponsePartition(
+                        partition_index=each.partition_index, error_code=code
+                    )
+                )
+        return Result(records, response)
+
+    def _record(
+        self,
+        records: list[CoordinatorRecord],
+        group_id: str,
+        partition: TopicPartition,
+        row: messages.OffsetCommitRequestPartition | transactional.TxnOffsetCommitRequestPartition,
+        now_ms: int,
+        expires: int | None,
+        topic_id: Uuid,
+    ) -> ErrorCode:
+        metadata = row.committed_metadata or ""
+        if len(metadata) > self._max_metadata:
+            return ErrorCode.OFFSET_METADATA_TOO_LARGE
+        committed = CommittedOffset(
+            row.committed_offset, row.committed_leader_epoch, metadata, now_ms, expires, topic_id
+        )
+        records.append(offset_record(group_id, partition, committed))
+        return ErrorCode.NONE
+
+    # ------------------------------------------------------------------------------------------------------ delete
+
+    def delete(self, request: deletion.OffsetDeleteRequest) -> Result[deletion.OffsetDeleteResponse]:
+        group = self._groups.get(request.group_id)
+        if group is None:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
+        if isinstance(group, ClassicGroup):
+            if group.is_in(ClassicState.DEAD):
+                raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
+            if not group.is_empty and not group.uses_consumer_protocol:
+                raise KafkaError(ErrorCode.NON_EMPTY_GROUP)
+        records: list[CoordinatorRecord] = []
+        response = deletion.OffsetDeleteResponse()
+        for topic in request.topics:
+            subscribed = group.is_subscribed(topic.name)
+            row = deletion.OffsetDeleteResponseTopic(name=topic.name)
+            response.topics.append(row)
+            for each in topic.partitions:
+                result = deletion.OffsetDeleteResponsePartition(partition_index=each.partition_index)
+                row.partitions.append(result)
+                where = TopicPartition(topic.name, each.partition_index)
+                if subscribed:
+                    result.error_code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+                elif self._exists(request.group_id, where):
+                    records.append(offset_tombstone(request.group_id, where))
+        return Result(records, response)
+
+    def tombstones(self, group_id: str) -> list[CoordinatorRecord]:
+        """For every offset of the group, pending ones included."""
+        partitions = set(self._store.of_group(group_id))
+        partitions |= {partition for _, group, partition, _ in self._store.pending() if group == group_id}
+        return [offset_tombstone(group_id, partition) for partition in sorted(partitions)]
+
+    def forget_topics(self, topics: set[str]) -> list[CoordinatorRecord]:
+        """The topics were deleted: a topic of the same name created later must not start in the middle."""
+        return [offset_tombstone(group_id, partition) for group_id, partition in self._store.of_topics(topics)]
+
+    def _exists(self, group_id: str, partition: TopicPartition) -> bool:
+        return self._store.get(group_id, partition) is not None or self._store.is_pending(group_id, partition)
+
+    # ------------------------------------------------------------------------------------------------------ expiry
+
+    def expired(self, group_id: str, now_ms: int, retention_ms: int) -> tuple[list[CoordinatorRecord], bool]:
+        """Tombstones for what is no longer needed, and whether the group has no offset left that must be kept."""
+        group = self._groups.get(group_id)
+        offsets = self._store.of_group(group_id)
+        open_transactions = self._store.has_open_transactions(group_id)
+        if group is None or not offsets:
+            return [], not open_transactions
+        since = _expiry_base(group)
+        if since is None:
+            return [], False
+        records, all_gone = [], True
+        for partition, committed in offsets.items():
+            if (
+                not group.is_subscribed(partition.topic)
+                and _is_expired(committed, since(committed), now_ms, retention_ms)
+                and not self._store.is_pending(group_id, partition)
+            ):
+                records.append(offset_tombstone(group_id, partition))
+            else:
+                all_gone = False
+        return records, all_gone and not open_transactions
+
+
+def _expiry_base(group: ClassicGroup | ConsumerGroup) -> Callable[[CommittedOffset], int] | None:
+    """From when on the retention counts, per offset; None if nothing of the group may expire now.
+
+    An empty classic group keeps everything for the whole retention after its last member left, however old the
+    offsets are; a group that nobody joined, and one that no longer subscribes to a topic, from each commit on.
+    """
+
+    def of_commit(committed: CommittedOffset) -> int:
+        return committed.commit_timestamp
+
+    if isinstance(group, ConsumerGroup) or group.is_simple:
+        return of_commit
+    if group.is_empty:
+        emptied = group.state_timestamp
+        return of_commit if emptied is None else (lambda _: emptied)
+    if group.uses_consumer_protocol and group.subscribed_topics is not None and group.is_in(ClassicState.STABLE):
+        return of_commit
+    return None
+
+
+def _is_expired(committed: CommittedOffset, since: int, now_ms: int, retention_ms: int) -> bool:
+    if committed.expire_timestamp is not None:
+        return now_ms >= committed.expire_timestamp
+    return now_ms - since >= retention_ms
+
+
+def check_classic(
+    group: ClassicGroup, member_id: str, instance_id: str | None, generation: int, *, transactional: bool
+) -> None:
+    if group.is_in(ClassicState.DEAD):
+        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    if generation < 0 and group.is_empty:
+        # A tool, or a consumer that chooses its partitions itself.
+        return
+    if generation >= 0 or member_id or instance_id is not None:
+        group.check_member(member_id, instance_id)
+        if generation != group.generation:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+    elif not transactional and not group.is_empty:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+    if not transactional and group.is_in(ClassicState.COMPLETING_REBALANCE):
+        raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
+
+
+def check_consumer(group: ConsumerGroup, member_id: str, epoch: int, api_version: int) -> None:
+    if epoch < 0 and not group.members:
+        return
+    member = group.member(member_id)
+    if member.classic is None and api_version < _MEMBER_EPOCHS_SINCE:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_VERSION,
+            f"Members of a consumer group commit offsets with version {_MEMBER_EPOCHS_SINCE} or later.",
+        )
+    group.check_epoch(member, epoch)
+
+
+def check_consumer_transactional(group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int) -> None:
+    if epoch < 0 and (not group.members or (not member_id and instance_id is None)):
+        return
+    try:
+        group.check_epoch(group.member(member_id), epoch)
+    except KafkaError as error:
+        if error.code == ErrorCode.STALE_MEMBER_EPOCH:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION) from error
+        raise

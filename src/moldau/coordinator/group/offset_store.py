@@ -1,0 +1,128 @@
+"""The offsets committed in one shard, and those of transactions that have not ended.
+
+An offset committed in a transaction waits until the marker of its producer says whether it counts. If both kinds are
+committed for one partition, the one that stands later in the log wins: that is what compaction keeps, so nothing else
+would survive a reload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from moldau.timeline import SnapshotRegistry, TimelineMap
+from moldau.types import ZERO_UUID, TopicPartition, Uuid
+
+
+class CommittedOffset(NamedTuple):
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_timestamp: int
+    # Only where an old client asked for a retention of its own.
+    expire_timestamp: int | None = None
+    topic_id: Uuid = ZERO_UUID
+    # Where its record stands in the log.
+    record_offset: int = -1
+
+
+class _PendingKey(NamedTuple):
+    group_id: str
+    partition: TopicPartition
+
+
+class OffsetStore:
+    def __init__(self, registry: SnapshotRegistry) -> None:
+        self._registry = registry
+        self._groups: TimelineMap[str, TimelineMap[TopicPartition, CommittedOffset]] = TimelineMap(registry)
+        self._pending: TimelineMap[int, TimelineMap[_PendingKey, CommittedOffset]] = TimelineMap(registry)
+        # By group, the producers with pending offsets in it.
+        self._producers: TimelineMap[str, frozenset[int]] = TimelineMap(registry)
+
+    def __len__(self) -> int:
+        return sum(len(offsets) for offsets in self._groups.values())
+
+    # ------------------------------------------------------------------------------------------------------ reading
+
+    def get(self, group_id: str, partition: TopicPartition, at: int | None = None) -> CommittedOffset | None:
+        """As of the snapshot `at`, or the newest."""
+        offsets = self._groups.get(group_id) if at is None else self._groups.get_at(group_id, at)
+        if offsets is None:
+            return None
+        return offsets.get(partition) if at is None else offsets.get_at(partition, at)
+
+    def of_group(self, group_id: str, at: int | None = None) -> Mapping[TopicPartition, CommittedOffset]:
+        offsets = self._groups.get(group_id) if at is None else self._groups.get_at(group_id, at)
+        if offsets is None:
+            return {}
+        return dict(offsets.items()) if at is None else offsets.snapshot_at(at)
+
+    def is_pending(self, group_id: str, partition: TopicPartition) -> bool:
+        """Whether a transaction that is still open has committed an offset for the partition."""
+        key = _PendingKey(group_id, partition)
+        return any(key in self._pending[producer] for producer in self._producers.get(group_id, ()))
+
+    def has_open_transactions(self, group_id: str) -> bool:
+        return group_id in self._producers
+
+    def pending(self) -> Iterator[tuple[int, str, TopicPartition, CommittedOffset]]:
+        for producer_id, offsets in self._pending.items():
+            for key, committed in offsets.items():
+                yield producer_id, key.group_id, key.partition, committed
+
+    def of_topics(self, topics: set[str]) -> Iterator[tuple[str, TopicPartition]]:
+        """Every group and partition of these topics with an offset, pending ones included."""
+        for group_id, offsets in self._groups.items():
+            for partition in offsets:
+                if partition.topic in topics:
+                    yield group_id, partition
+        for _, group_id, partition, _ in self.pending():
+            if partition.topic in topics and self.get(group_id, partition) is None:
+                yield group_id, partition
+
+    # ------------------------------------------------------------------------------------------------------- replay
+
+    def put(self, group_id: str, partition: TopicPartition, committed: CommittedOffset) -> None:
+        offsets = self._groups.get(group_id)
+        if offsets is None:
+            offsets = self._groups[group_id] = TimelineMap(self._registry)
+        offsets[partition] = committed
+
+    def put_pending(
+        self, producer_id: int, group_id: str, partition: TopicPartition, committed: CommittedOffset
+    ) -> None:
+        offsets = self._pending.get(producer_id)
+        if offsets is None:
+            offsets = self._pending[producer_id] = TimelineMap(self._registry)
+        offsets[_PendingKey(group_id, partition)] = committed
+        producers = self._producers.get(group_id, frozenset())
+        if producer_id not in producers:
+            self._producers[group_id] = producers | {producer_id}
+
+    def remove(self, group_id: str, partition: TopicPartition) -> None:
+        """A tombstone: also what open transactions have committed before it."""
+        offsets = self._groups.get(group_id)
+        if offsets is not None:
+            offsets.pop(partition)
+            if not offsets:
+                del self._groups[group_id]
+        for producer_id in self._producers.get(group_id, ()):
+            self._pending[producer_id].pop(_PendingKey(group_id, partition))
+
+    def end_transaction(self, producer_id: int, committed: bool) -> list[str]:
+        """The pending offsets of the producer count, or never will; the groups they belong to."""
+        ended = self._pending.pop(producer_id)
+        for group_id in [group for group, producers in self._producers.items() if producer_id in producers]:
+            left = self._producers[group_id] - {producer_id}
+            if left:
+                self._producers[group_id] = left
+            else:
+                del self._producers[group_id]
+        if ended is None:
+            return []
+        if committed:
+            for key, pending in ended.items():
+                current = self.get(key.group_id, key.partition)
+                if current is None or pending.record_offset > current.record_offset:
+                    self.put(key.group_id, key.partition, pending)
+        return list({key.group_id for key in ended})

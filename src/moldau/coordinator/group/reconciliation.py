@@ -1,0 +1,85 @@
+"""One step of a member towards its target: give up first, then take over what others have given up.
+
+    STABLE ── a new target ──┬── must give something up ──> UNREVOKED ── says that it did ──┐
+                             └──────────────────────────────────────────────────────────────┤
+                                      everything it should have is free ──> STABLE  <───────┤
+                                      another member still holds a part ──> UNRELEASED <────┘
+
+A member stays at its old epoch until it has given up what it must, so it can still commit offsets for it. This is a
+pure function: the member as it is, its target, who owns what, and what the member says it owns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from moldau.coordinator.group.consumer_member import (
+    NO_PARTITIONS,
+    Assignment,
+    ConsumerMember,
+    MemberState,
+    assignment,
+    partitions_of,
+)
+from moldau.errors import ErrorCode, KafkaError
+from moldau.types import Uuid
+
+
+def reconcile(
+    member: ConsumerMember,
+    target_epoch: int,
+    target: Assignment,
+    owner: Callable[[tuple[Uuid, int]], str | None],
+    owned: Assignment | None,
+) -> ConsumerMember:
+    """The member after this step, or itself if it cannot go further now. `owned` is None where it does not say."""
+    if member.is_reconciled_to(target_epoch):
+        return member
+    if member.state == MemberState.UNREVOKED_PARTITIONS:
+        if _holds(owned, member.pending_revocation):
+            return member
+        # What was asked for is done; that alone is a step, even if the target has moved on meanwhile.
+        return _next(member, member.epoch + 1, target_epoch, target, owner, owned)
+    if member.state == MemberState.UNKNOWN:
+        if owned is None or owned:
+            raise KafkaError(
+                ErrorCode.FENCED_MEMBER_EPOCH,
+                "The member is in a state that this version does not know; it must give everything up and join again.",
+            )
+        return _next(member, target_epoch, target_epoch, target, owner, owned)
+    return _next(member, member.epoch, target_epoch, target, owner, owned)
+
+
+def _next(
+    member: ConsumerMember,
+    epoch: int,
+    target_epoch: int,
+    target: Assignment,
+    owner: Callable[[tuple[Uuid, int]], str | None],
+    owned: Assignment | None,
+) -> ConsumerMember:
+    has, wants = set(partitions_of(member.assigned)), set(partitions_of(target))
+    keeps, revokes = assignment(has & wants), assignment(has - wants)
+    if revokes and _holds(owned, revokes):
+        return replace(
+            member.at_epoch(epoch),
+            state=MemberState.UNREVOKED_PARTITIONS,
+            assigned=keeps,
+            pending_revocation=revokes,
+        )
+    missing = wants - has
+    free = {partition for partition in missing if owner(partition) in (None, member.member_id)}
+    return replace(
+        member.at_epoch(target_epoch),
+        state=MemberState.STABLE if free == missing else MemberState.UNRELEASED_PARTITIONS,
+        assigned=assignment((has & wants) | free),
+        pending_revocation=NO_PARTITIONS,
+    )
+
+
+def _holds(owned: Assignment | None, partitions: Assignment) -> bool:
+    """Whether the member still has some of them, or does not say that it has not."""
+    if owned is None:
+        return True
+    return any(numbers & owned.get(topic_id, frozenset()) for topic_id, numbers in partitions.items())

@@ -1,0 +1,281 @@
+"""One partition of `__consumer_offsets` in memory: its groups, their offsets, and the replay of its records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+from moldau.config.broker import BrokerConfig
+from moldau.coordinator.group.classic_group import ClassicGroup, ClassicState
+from moldau.coordinator.group.classic_join import ClassicJoin, Joining
+from moldau.coordinator.group.classic_on_consumer import ClassicOnConsumer
+from moldau.coordinator.group.classic_rebalance import NOTHING, ClassicRebalance
+from moldau.coordinator.group.classic_records import group_from_record, group_tombstone
+from moldau.coordinator.group.classic_session import ClassicSession
+from moldau.coordinator.group.consumer_group import ConsumerGroup, ResolvedPattern
+from moldau.coordinator.group.consumer_heartbeat import ConsumerHeartbeat
+from moldau.coordinator.group.consumer_member import LEAVING_EPOCH, NO_PARTITIONS, ConsumerMember, MemberState
+from moldau.coordinator.group.consumer_records import apply_current, apply_member, group_tombstones, target_of
+from moldau.coordinator.group.consumer_sessions import ConsumerSessions
+from moldau.coordinator.group.consumer_update import ConsumerUpdate
+from moldau.coordinator.group.groups import Groups
+from moldau.coordinator.group.migration import Migration
+from moldau.coordinator.group.offset_commit import OffsetCommits
+from moldau.coordinator.group.offset_fetch import OffsetFetches
+from moldau.coordinator.group.offset_records import offset_from_record
+from moldau.coordinator.group.offset_store import OffsetStore
+from moldau.coordinator.shard import CoordinatorRecord, Result, ShardContext
+from moldau.deferred import Deferred
+from moldau.errors import ErrorCode, KafkaError
+from moldau.metadata.delta import MetadataDelta
+from moldau.metadata.image import MetadataImage
+from moldau.protocol.messages import consumer_group_current_member_assignment_key as current_key
+from moldau.protocol.messages import consumer_group_member_metadata_key as member_key
+from moldau.protocol.messages import consumer_group_metadata_key as epoch_key
+from moldau.protocol.messages import consumer_group_regular_expression_key as pattern_key
+from moldau.protocol.messages import consumer_group_target_assignment_member_key as target_key
+from moldau.protocol.messages import consumer_group_target_assignment_metadata_key as target_epoch_key
+from moldau.protocol.messages.group_metadata_key import GroupMetadataKey
+from moldau.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from moldau.protocol.messages.join_group import JoinGroupResponse
+from moldau.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from moldau.protocol.messages.legacy_offset_commit_key import LegacyOffsetCommitKey
+from moldau.protocol.messages.offset_commit_key import OffsetCommitKey
+from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from moldau.types import NO_PRODUCER_ID, TopicPartition
+
+_EXPIRY: Final = "expire offsets"
+_MINUTE_MS: Final = 60_000
+
+
+class GroupShard:
+    def __init__(self, context: ShardContext, config: BrokerConfig) -> None:
+        self._timers = context.timers
+        self._config = config
+        self.groups = Groups(context.registry)
+        self.offsets = OffsetStore(context.registry)
+        self._rebalance = ClassicRebalance(self.groups, context.timers, config)
+        self._join = ClassicJoin(self._rebalance)
+        self._session = ClassicSession(self._rebalance)
+        self.update = ConsumerUpdate(config)
+        self._sessions = ConsumerSessions(self.groups, context.timers, config, self.update)
+        migration = Migration(self._rebalance, self.update, self._sessions, config)
+        self._mixed = ClassicOnConsumer(self.update, self._sessions, migration, config)
+        self.consumers = ConsumerHeartbeat(self.groups, self.update, self._sessions, migration, config)
+        self.commits = OffsetCommits(self.groups, self.offsets, self._rebalance, config)
+        self.fetches = OffsetFetches(self.groups, self.offsets)
+
+    # ------------------------------------------------------------------------------------------- classic requests
+
+    def join(self, joining: Joining) -> Result[None]:
+        group = self.groups.get(joining.request.group_id)
+        if isinstance(group, ConsumerGroup) and not group.is_empty:
+            return self._mixed.join(group, joining)
+        return self._join.join(joining)
+
+    def sync(self, request: SyncGroupRequest, answer: Deferred[SyncGroupResponse], now_ms: int) -> Result[None]:
+        group = self.groups.get(request.group_id)
+        if group is None or group.is_empty:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+        if isinstance(group, ClassicGroup):
+            return self._session.sync(group, request, answer, now_ms)
+        result = self._mixed.sync(group, request)
+        answer.resolve(result.response)
+        return NOTHING
+
+    def heartbeat(self, request: HeartbeatRequest) -> Result[HeartbeatResponse]:
+        group = self.groups.get(request.group_id)
+        if group is None:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+        if isinstance(group, ClassicGroup):
+            return self._session.heartbeat(group, request)
+        return self._mixed.heartbeat(group, request)
+
+    def leave(self, request: LeaveGroupRequest, now_ms: int) -> Result[LeaveGroupResponse]:
+        group = self.groups.get(request.group_id)
+        if group is None:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+        if isinstance(group, ClassicGroup):
+            return self._session.leave(group, request, now_ms)
+        return self._mixed.leave(group, request, now_ms)
+
+    # ---------------------------------------------------------------------------------------- deletion and expiry
+
+    def delete_group(self, group_id: str) -> Result[ErrorCode]:
+        group = self.groups.get(group_id)
+        if group is None or (isinstance(group, ClassicGroup) and group.is_in(ClassicState.DEAD)):
+            return Result((), ErrorCode.GROUP_ID_NOT_FOUND)
+        if not group.is_empty:
+            return Result((), ErrorCode.NON_EMPTY_GROUP)
+        return Result([*self.commits.tombstones(group_id), *_tombstones(group)], ErrorCode.NONE)
+
+    def expire_offsets(self, now_ms: int) -> Result[None]:
+        """Tombstones for offsets nobody needs any more, and for empty groups that have none left."""
+        self._schedule_expiry()
+        retention_ms = self._config.offsets_retention_minutes * _MINUTE_MS
+        records: list[CoordinatorRecord] = []
+        for group in self.groups:
+            expired, nothing_left = self.commits.expired(group.group_id, now_ms, retention_ms)
+            records += expired
+            waited_for = isinstance(group, ClassicGroup) and group.pending_join
+            if nothing_left and group.is_empty and not waited_for:
+                records += _tombstones(group)
+        return Result(records, None, atomic=False)
+
+    def forget_topics(self, topics: set[str]) -> Result[None]:
+        return Result(self.commits.forget_topics(topics), None, atomic=False)
+
+    def _schedule_expiry(self) -> None:
+        self._timers.schedule(_EXPIRY, self._config.offsets_retention_check_interval_ms, self.expire_offsets)
+
+    # --------------------------------------------------------------------------------------------- shard's own life
+
+    def on_loaded(self, image: MetadataImage) -> None:
+        self.update.image = image
+        for group in self.groups:
+            if isinstance(group, ConsumerGroup):
+                self._sessions.restart(group)
+                continue
+            for member in group.members.values():
+                self._rebalance.extend_session(group, member)
+        self._schedule_expiry()
+
+    def on_unloaded(self) -> None:
+        code = ErrorCode.NOT_COORDINATOR
+        for group in self.groups:
+            if isinstance(group, ClassicGroup):
+                group.state = ClassicState.DEAD
+                for member in list(group.members.values()):
+                    group.complete_join(member, JoinGroupResponse(member_id=member.member_id, error_code=code))
+                    group.complete_sync(member, SyncGroupResponse(error_code=code))
+
+    def on_new_image(self, image: MetadataImage, delta: MetadataDelta) -> None:
+        self.update.image = image
+        topics = {gone.name for gone in delta.topics.deleted.values()}
+        named = set(topics)
+        for topic in delta.topics.changed.values():
+            if topic.base is None:
+                named.add(topic.name)
+            if topic.base is None or topic.partitions.keys() - topic.base.partitions.keys():
+                topics.add(topic.name)
+        if not topics:
+            return
+        for group in self.groups:
+            if isinstance(group, ConsumerGroup):
+                # A pattern may match a topic that nobody subscribes to yet.
+                if named and len(group.patterns):
+                    group.refresh_metadata = group.refresh_patterns = True
+                elif topics & group.subscribed_topics():
+                    group.refresh_metadata = True
+
+    # ------------------------------------------------------------------------------------------------------ replay
+
+    def replay(self, record: CoordinatorRecord, offset: int, producer_id: int, producer_epoch: int) -> None:
+        apply = _REPLAY.get(type(record.key))
+        if apply is None:
+            return
+        if apply is GroupShard._replay_offset:
+            self._replay_offset(record.key, record.value, offset, producer_id)
+        else:
+            apply(self, record.key, record.value)
+
+    def replay_marker(self, producer_id: int, producer_epoch: int, committed: bool) -> None:
+        for group_id in self.offsets.end_transaction(producer_id, committed):
+            if committed:
+                self.groups.classic_for_offsets(group_id)
+
+    def _replay_offset(self, key: Any, value: Any, offset: int = -1, producer_id: int = NO_PRODUCER_ID) -> None:
+        where = TopicPartition(key.topic, key.partition)
+        if value is None:
+            self.offsets.remove(key.group, where)
+            return
+        self.groups.classic_for_offsets(key.group)
+        committed = offset_from_record(value, offset)
+        if producer_id == NO_PRODUCER_ID:
+            self.offsets.put(key.group, where, committed)
+        else:
+            self.offsets.put_pending(producer_id, key.group, where, committed)
+
+    def _replay_classic(self, key: Any, value: Any) -> None:
+        if value is not None:
+            self.groups.put(group_from_record(key.group, value))
+        elif self.groups.classic(key.group) is not None:
+            self.groups.remove(key.group)
+
+    def _replay_epoch(self, key: Any, value: Any) -> None:
+        if value is None:
+            if self.groups.consumer(key.group_id) is not None:
+                self.groups.remove(key.group_id)
+            return
+        group = self.groups.consumer_for_replay(key.group_id)
+        group.epoch, group.metadata_hash = value.epoch, value.metadata_hash
+
+    def _replay_member(self, key: Any, value: Any) -> None:
+        if value is None:
+            group = self.groups.consumer(key.group_id)
+            if group is not None:
+                group.remove_member(key.member_id)
+            return
+        group = self.groups.consumer_for_replay(key.group_id)
+        member = group.members.get(key.member_id) or ConsumerMember(key.member_id)
+        group.put_member(apply_member(member, value))
+
+    def _replay_current(self, key: Any, value: Any) -> None:
+        if value is None:
+            group = self.groups.consumer(key.group_id)
+            member = None if group is None else group.members.get(key.member_id)
+            if group is not None and member is not None:
+                group.put_member(
+                    replace(
+                        member,
+                        epoch=LEAVING_EPOCH,
+                        previous_epoch=LEAVING_EPOCH,
+                        state=MemberState.STABLE,
+                        assigned=NO_PARTITIONS,
+                        pending_revocation=NO_PARTITIONS,
+                    )
+                )
+            return
+        group = self.groups.consumer_for_replay(key.group_id)
+        member = group.members.get(key.member_id) or ConsumerMember(key.member_id)
+        group.put_member(apply_current(member, value))
+
+    def _replay_target(self, key: Any, value: Any) -> None:
+        if value is None:
+            group = self.groups.consumer(key.group_id)
+            if group is not None:
+                group.targets.pop(key.member_id)
+            return
+        self.groups.consumer_for_replay(key.group_id).targets[key.member_id] = target_of(value)
+
+    def _replay_target_epoch(self, key: Any, value: Any) -> None:
+        if value is None:
+            return
+        self.groups.consumer_for_replay(key.group_id).assignment_epoch = value.assignment_epoch
+
+    def _replay_pattern(self, key: Any, value: Any) -> None:
+        if value is None:
+            group = self.groups.consumer(key.group_id)
+            if group is not None:
+                group.patterns.pop(key.regular_expression)
+            return
+        resolved = ResolvedPattern(frozenset(value.topics), value.version, value.timestamp)
+        self.groups.consumer_for_replay(key.group_id).patterns[key.regular_expression] = resolved
+
+
+def _tombstones(group: ClassicGroup | ConsumerGroup) -> list[CoordinatorRecord]:
+    return [group_tombstone(group.group_id)] if isinstance(group, ClassicGroup) else group_tombstones(group)
+
+
+_REPLAY: Final[dict[type, Callable[..., None]]] = {
+    LegacyOffsetCommitKey: GroupShard._replay_offset,
+    OffsetCommitKey: GroupShard._replay_offset,
+    GroupMetadataKey: GroupShard._replay_classic,
+    epoch_key.ConsumerGroupMetadataKey: GroupShard._replay_epoch,
+    member_key.ConsumerGroupMemberMetadataKey: GroupShard._replay_member,
+    current_key.ConsumerGroupCurrentMemberAssignmentKey: GroupShard._replay_current,
+    target_key.ConsumerGroupTargetAssignmentMemberKey: GroupShard._replay_target,
+    target_epoch_key.ConsumerGroupTargetAssignmentMetadataKey: GroupShard._replay_target_epoch,
+    pattern_key.ConsumerGroupRegularExpressionKey: GroupShard._replay_pattern,
+}

@@ -1,0 +1,64 @@
+"""A new target assignment: what every member of a consumer group should have at the group's epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+
+from moldau.coordinator.group.assignors import ASSIGNORS, Problem, Subscriber
+from moldau.coordinator.group.consumer_group import ConsumerGroup
+from moldau.coordinator.group.consumer_member import NO_PARTITIONS, Assignment, ConsumerMember
+from moldau.coordinator.group.consumer_records import target_epoch_record, target_record
+from moldau.coordinator.shard import CoordinatorRecord
+from moldau.metadata.image import MetadataImage
+
+
+def metadata_hash(topics: Iterable[str], image: MetadataImage) -> int:
+    """A number that changes when what there is to assign changes: topics, their ids, their numbers of partitions.
+
+    It is only ever compared with one made the same way. Kafka hashes differently; a coordinator that takes over from
+    one finds a difference once and assigns anew.
+    """
+    digest = blake2b(digest_size=8)
+    empty = True
+    for name in sorted(topics):
+        topic = image.topics.get(name)
+        if topic is not None:
+            empty = False
+            digest.update(topic.id + len(topic.partitions).to_bytes(4, "big") + name.encode())
+    return 0 if empty else int.from_bytes(digest.digest(), "big", signed=True)
+
+
+def compute_target(
+    assignor: str,
+    subscriptions: Mapping[str, tuple[ConsumerMember, frozenset[str]]],
+    previous: Mapping[str, Assignment],
+    image: MetadataImage,
+) -> dict[str, Assignment]:
+    """By member id: the member and the topics it subscribes to, and what it was meant to have so far."""
+    members, partitions = [], {}
+    for member_id, (member, names) in sorted(subscriptions.items()):
+        known = [topic for name in names if (topic := image.topics.get(name)) is not None]
+        partitions.update({topic.id: len(topic.partitions) for topic in known})
+        members.append(
+            Subscriber(
+                member_id,
+                member.instance_id,
+                frozenset(topic.id for topic in known),
+                previous.get(member_id, NO_PARTITIONS),
+            )
+        )
+    return ASSIGNORS[assignor](Problem(members, dict(sorted(partitions.items()))))
+
+
+def target_records(
+    group: ConsumerGroup, epoch: int, targets: Mapping[str, Assignment], now_ms: int
+) -> list[CoordinatorRecord]:
+    """Only what is different from the last target, and the epoch last: until then the old one counts."""
+    records = [
+        target_record(group.group_id, member_id, target)
+        for member_id, target in targets.items()
+        if group.targets.get(member_id) != target
+    ]
+    records.append(target_epoch_record(group.group_id, epoch, now_ms))
+    return records

@@ -1,0 +1,214 @@
+"""The shards of one internal topic on this broker: which are loaded, and how operations get to them.
+
+The server calls `load` when this broker becomes the leader of a partition of the topic and `unload` when it no longer
+is. In between, whoever has an id asks `partition_of(id)` and then `write` or `read`. A partition that is not here
+answers NOT_COORDINATOR, one that is still being read COORDINATOR_LOAD_IN_PROGRESS.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Final, Generic, TypeVar
+
+from moldau.coordinator.loading import Loading
+from moldau.coordinator.partition_hash import partition_for
+from moldau.coordinator.partition_log import PartitionLog
+from moldau.coordinator.record_framing import RecordTypes
+from moldau.coordinator.shard import Result, Shard, ShardContext
+from moldau.coordinator.write_path import ShardWriter
+from moldau.deferred import Deferred
+from moldau.errors import ErrorCode, KafkaError
+from moldau.metadata.delta import MetadataDelta
+from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
+from moldau.protocol.records import Compression, EndTransaction
+from moldau.runtime.ports import Clock, Loop
+from moldau.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
+
+logger = logging.getLogger("moldau.coordinator")
+
+S = TypeVar("S", bound=Shard)
+T = TypeVar("T")
+
+LOAD_SLICE: Final = 5 << 20
+COMMIT_TIMEOUT_MS: Final = 5000
+
+
+class CoordinatorRuntime(Generic[S]):
+    def __init__(
+        self,
+        topic: str,
+        record_types: RecordTypes,
+        shard_factory: Callable[[ShardContext], S],
+        log: PartitionLog,
+        loop: Loop,
+        clock: Clock,
+        *,
+        load_slice: int = LOAD_SLICE,
+        commit_timeout_ms: int = COMMIT_TIMEOUT_MS,
+        compression: int = Compression.NONE,
+    ) -> None:
+        self.topic = topic
+        self.image: MetadataImage = EMPTY_IMAGE
+        self._types = record_types
+        self._factory = shard_factory
+        self._log = log
+        self._loop = loop
+        self._clock = clock
+        self._load_slice = load_slice
+        self._commit_timeout_ms = commit_timeout_ms
+        self._compression = compression
+        self._active: dict[int, ShardWriter[S]] = {}
+        self._loading: dict[int, tuple[ShardWriter[S], Loading]] = {}
+        # The newest epoch each partition was loaded or unloaded with: an older message changes nothing.
+        self._epochs: dict[int, int] = {}
+
+    # -------------------------------------------------------------------------------------------------- operations
+
+    def partition_of(self, identifier: str) -> int:
+        """The partition an id belongs to; COORDINATOR_NOT_AVAILABLE while the topic does not exist."""
+        topic = self.image.topics.get(self.topic)
+        if topic is None:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return partition_for(identifier, len(topic.partitions))
+
+    def write(
+        self,
+        name: str,
+        partition: int,
+        operation: Callable[[S], Result[T]],
+        *,
+        producer_id: int = NO_PRODUCER_ID,
+        producer_epoch: int = NO_PRODUCER_EPOCH,
+        transactional: bool = False,
+    ) -> Deferred[T]:
+        """Decides and applies now; the answer comes when the high watermark has passed the records.
+
+        `name` says what it is to whoever reads a log. Every failure arrives in the Deferred, as a KafkaError.
+        """
+        try:
+            writer = self._writer(partition)
+        except KafkaError as error:
+            refused: Deferred[T] = Deferred()
+            refused.fail(error)
+            return refused
+        logger.debug("%s on %s-%d", name, self.topic, partition)
+        return writer.write(
+            operation, producer_id=producer_id, producer_epoch=producer_epoch, transactional=transactional
+        )
+
+    def write_all(self, name: str, operation: Callable[[S], Result[T]]) -> list[Deferred[T]]:
+        """The same operation on every shard that is loaded here."""
+        return [self.write(name, partition, operation) for partition in list(self._active)]
+
+    def write_marker(
+        self, partition: int, producer_id: int, producer_epoch: int, coordinator_epoch: int, committed: bool
+    ) -> Deferred[None]:
+        """Ends a transaction in a partition: appends the marker, and the shard applies or drops what was pending."""
+        try:
+            writer = self._writer(partition)
+        except KafkaError as error:
+            refused: Deferred[None] = Deferred()
+            refused.fail(error)
+            return refused
+        return writer.write_marker(producer_id, producer_epoch, EndTransaction(committed, coordinator_epoch))
+
+    def read(self, name: str, partition: int, operation: Callable[[S, int], T]) -> T:
+        """Calls `operation(shard, committed offset)` and returns what it returns; KafkaError if it is not loaded here.
+
+        Whoever must not see uncommitted changes reads the timeline as of the committed offset.
+        """
+        writer = self._writer(partition)
+        return operation(writer.shard, writer.committed)
+
+    def shards(self) -> Iterator[tuple[int, S, int]]:
+        """Every loaded shard: its partition, itself, its committed offset."""
+        for partition, writer in list(self._active.items()):
+            yield partition, writer.shard, writer.committed
+
+    @property
+    def loading(self) -> bool:
+        return bool(self._loading)
+
+    def is_loaded(self, partition: int) -> bool:
+        return partition in self._active
+
+    def _writer(self, partition: int) -> ShardWriter[S]:
+        writer = self._active.get(partition)
+        if writer is not None:
+            return writer
+        if partition in self._loading:
+            raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        raise KafkaError(ErrorCode.NOT_COORDINATOR)
+
+    # ---------------------------------------------------------------------------------------- loading and unloading
+
+    def load(self, partition: int, leader_epoch: int) -> None:
+        """This broker leads the partition in `leader_epoch`: reads it, then answers for it."""
+        if leader_epoch <= self._epochs.get(partition, -1):
+            return
+        self._drop(partition)
+        self._epochs[partition] = leader_epoch
+        where = TopicPartition(self.topic, partition)
+        writer = ShardWriter(
+            where,
+            leader_epoch,
+            self._factory,
+            self._log,
+            self._loop,
+            self._clock,
+            commit_timeout_ms=self._commit_timeout_ms,
+            compression=self._compression,
+        )
+        loading = Loading(
+            writer,
+            self._types,
+            self._log,
+            self._loop,
+            self._clock,
+            slice_bytes=self._load_slice,
+            finished=lambda error: self._loaded(partition, writer, error),
+        )
+        self._loading[partition] = (writer, loading)
+        loading.start()
+
+    def _loaded(self, partition: int, writer: ShardWriter[S], error: Exception | None) -> None:
+        del self._loading[partition]
+        if error is not None:
+            # Not to be loaded means not to be answered for: the partition waits for another leader or epoch.
+            return
+        self._active[partition] = writer
+        self._log.watch(writer.partition, writer.high_watermark_moved)
+        writer.advance(self._log.high_watermark(writer.partition))
+        writer.shard.on_loaded(self.image)
+
+    def unload(self, partition: int, leader_epoch: int | None) -> None:
+        """Another broker leads the partition in `leader_epoch`; None when the partition is gone altogether."""
+        if leader_epoch is not None:
+            if leader_epoch <= self._epochs.get(partition, -1):
+                return
+            self._epochs[partition] = leader_epoch
+        else:
+            self._epochs.pop(partition, None)
+        self._drop(partition)
+
+    def _drop(self, partition: int) -> None:
+        pending = self._loading.pop(partition, None)
+        if pending is not None:
+            writer, loading = pending
+            loading.cancel()
+            writer.close()
+        active = self._active.pop(partition, None)
+        if active is not None:
+            self._log.unwatch(active.partition, active.high_watermark_moved)
+            active.close()
+
+    def on_image(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """A new image of the metadata; loading and unloading are asked for separately."""
+        self.image = image
+        for writer in list(self._active.values()):
+            writer.shard.on_new_image(image, delta)
+
+    def close(self) -> None:
+        for partition in [*self._loading, *self._active]:
+            self._drop(partition)

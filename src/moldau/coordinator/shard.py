@@ -1,0 +1,93 @@
+"""What a coordinator's state machine is made of: the records it writes, the result of an operation, the shard itself.
+
+An operation looks at the shard and returns a `Result`; it changes nothing that is stored. Only `replay` does, called
+with the same records after the operation, after a restart, and on a new leader: there is one way to get to a state.
+Time and chance are given to an operation as arguments, so a shard is tested without either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from moldau.errors import KafkaError
+from moldau.metadata.delta import MetadataDelta
+from moldau.metadata.image import MetadataImage
+from moldau.protocol.message import Message
+from moldau.timeline import SnapshotRegistry
+from moldau.types import TopicPartition
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True, frozen=True)
+class CoordinatorRecord:
+    """One record of an internal topic. The type is the key's API_KEY; a value of None is a tombstone."""
+
+    key: Message
+    value: Message | None
+    value_version: int = 0
+
+
+class Result(NamedTuple, Generic[T]):
+    """The records that make it so, and the answer for when they are committed."""
+
+    records: Sequence[CoordinatorRecord]
+    response: T
+    # False where the operation has changed the shard itself: what a classic group does between two generations is
+    # never stored, so its state is not replayed while it is live.
+    replay: bool = True
+    # False where any prefix of the records is a proper state: then many records may be written in several batches.
+    atomic: bool = True
+    # Called once, with None when the records are committed, else with the reason why they may not be.
+    done: Callable[[KafkaError | None], None] | None = None
+
+
+# What a timeout does: the wall clock at that moment is all it is given.
+TimeoutOperation = Callable[[int], Result[None]]
+
+
+class Timers(Protocol):
+    """Timeouts of one shard, by key. A timeout is one more write operation; none survives the shard's unloading."""
+
+    def schedule(self, key: str, delay_ms: int, operation: TimeoutOperation) -> None:
+        """Replaces what was scheduled under the key."""
+        ...
+
+    def cancel(self, key: str) -> None: ...
+
+    def is_scheduled(self, key: str) -> bool: ...
+
+
+class ShardContext(NamedTuple):
+    """What a shard is built with."""
+
+    partition: TopicPartition
+    # The epoch in which this broker leads the partition: the coordinator epoch of its transaction markers.
+    epoch: int
+    # For the timeline maps that hold the shard's stored state.
+    registry: SnapshotRegistry
+    timers: Timers
+
+
+class Shard(Protocol):
+    """One partition of an internal topic, in memory."""
+
+    def replay(self, record: CoordinatorRecord, offset: int, producer_id: int, producer_epoch: int) -> None:
+        """Applies one record; the producer is -1 unless the record is part of a transaction."""
+        ...
+
+    def replay_marker(self, producer_id: int, producer_epoch: int, committed: bool) -> None:
+        """A transaction of this producer has ended in the partition."""
+        ...
+
+    def on_loaded(self, image: MetadataImage) -> None:
+        """The whole partition was replayed; timers may be started."""
+        ...
+
+    def on_unloaded(self) -> None:
+        """Another broker takes over: whoever waits inside the shard must be told NOT_COORDINATOR."""
+        ...
+
+    def on_new_image(self, image: MetadataImage, delta: MetadataDelta) -> None: ...

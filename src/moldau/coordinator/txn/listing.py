@@ -1,0 +1,102 @@
+"""What the tools see: DescribeTransactions and ListTransactions. Both show only what is committed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import groupby
+
+from moldau.coordinator.runtime import CoordinatorRuntime
+from moldau.coordinator.txn.shard import TransactionShard
+from moldau.coordinator.txn.states import LABELS, TransactionState
+from moldau.coordinator.txn.transaction import Transaction
+from moldau.errors import ErrorCode, KafkaError
+from moldau.protocol.messages import describe_transactions as describing
+from moldau.protocol.messages import list_transactions as listing
+
+
+def describe(runtime: CoordinatorRuntime[TransactionShard], transactional_id: str) -> describing.TransactionState:
+    if not transactional_id:
+        return describing.TransactionState(error_code=ErrorCode.INVALID_REQUEST, transactional_id=transactional_id)
+    try:
+        transaction = runtime.read(
+            "describe a transaction",
+            runtime.partition_of(transactional_id),
+            lambda shard, committed: shard.get_at(transactional_id, committed),
+        )
+    except KafkaError as error:
+        return describing.TransactionState(error_code=error.code, transactional_id=transactional_id)
+    if transaction is None:
+        return describing.TransactionState(
+            error_code=ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, transactional_id=transactional_id
+        )
+    return describing.TransactionState(
+        transactional_id=transactional_id,
+        transaction_state=transaction.state.label,
+        transaction_timeout_ms=transaction.timeout_ms,
+        transaction_start_time_ms=transaction.start_ms,
+        producer_id=transaction.producer_id,
+        producer_epoch=transaction.producer_epoch,
+        topics=[
+            describing.TopicData(topic=topic, partitions=[place.partition for place in places])
+            for topic, places in groupby(sorted(transaction.partitions), key=lambda place: place.topic)
+        ],
+    )
+
+
+def list_all(
+    runtime: CoordinatorRuntime[TransactionShard], request: listing.ListTransactionsRequest, now_ms: int
+) -> listing.ListTransactionsResponse:
+    unknown = [name for name in request.state_filters if name not in LABELS]
+    if runtime.loading:
+        return listing.ListTransactionsResponse(
+            error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, unknown_state_filters=unknown
+        )
+    try:
+        wanted = _Filter(request, now_ms)
+    except re.error:
+        return listing.ListTransactionsResponse(
+            error_code=ErrorCode.INVALID_REGULAR_EXPRESSION, unknown_state_filters=unknown
+        )
+    return listing.ListTransactionsResponse(
+        unknown_state_filters=unknown,
+        transaction_states=[
+            listing.TransactionState(
+                transactional_id=transaction.transactional_id,
+                producer_id=transaction.producer_id,
+                transaction_state=transaction.state.label,
+            )
+            for transaction in _committed(runtime)
+            if wanted.matches(transaction)
+        ],
+    )
+
+
+def _committed(runtime: CoordinatorRuntime[TransactionShard]) -> Iterable[Transaction]:
+    for _, shard, committed in runtime.shards():
+        yield from shard.transactions_at(committed).values()
+
+
+class _Filter:
+    """The conditions of a request; one that is empty lets everything pass."""
+
+    def __init__(self, request: listing.ListTransactionsRequest, now_ms: int) -> None:
+        # Names that are not known filter nothing in, but they do filter.
+        self._by_state = bool(request.state_filters)
+        self._states = {LABELS[name] for name in request.state_filters if name in LABELS}
+        self._producers = set(request.producer_id_filters)
+        self._duration = request.duration_filter
+        self._now_ms = now_ms
+        pattern = request.transactional_id_pattern
+        self._pattern = re.compile(pattern) if pattern else None
+
+    def matches(self, transaction: Transaction) -> bool:
+        if transaction.state == TransactionState.DEAD:
+            return False
+        if self._by_state and transaction.state not in self._states:
+            return False
+        if self._producers and transaction.producer_id not in self._producers:
+            return False
+        if self._duration >= 0 and self._now_ms - transaction.start_ms <= self._duration:
+            return False
+        return self._pattern is None or self._pattern.fullmatch(transaction.transactional_id) is not None

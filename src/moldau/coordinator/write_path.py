@@ -1,0 +1,295 @@
+"""How a decision of a shard becomes part of its partition.
+
+    decide (records, response) -> replay -> append one batch -> [high watermark] -> response
+
+Operations on a shard run one at a time. One that is asked for while another is running (an answer that was just given
+lets a connection go on, and its next request is for the same shard) waits until that one has been appended. If the
+append fails, the timeline takes the change back and the caller gets the error, so memory and log never differ.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final, Generic, TypeVar
+
+from moldau.coordinator.partition_log import PartitionLog
+from moldau.coordinator.record_framing import encode_key, encode_value
+from moldau.coordinator.shard import CoordinatorRecord, Result, Shard, ShardContext, TimeoutOperation
+from moldau.coordinator.timers import ShardTimers
+from moldau.deferred import Deferred
+from moldau.errors import ErrorCode, KafkaError
+from moldau.protocol.records import BatchBuilder, BatchFields, EndTransaction, encode_batch, end_transaction_record
+from moldau.runtime.ports import Clock, Loop, TimerHandle
+from moldau.timeline import DeferredEventQueue, SnapshotRegistry
+from moldau.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
+
+logger = logging.getLogger("moldau.coordinator")
+
+S = TypeVar("S", bound=Shard)
+T = TypeVar("T")
+
+# The pause after a timeout could not be written, before it is tried again.
+RETRY_MS: Final = 500
+# What a record costs at most besides key and value.
+_RECORD_OVERHEAD: Final = 40
+
+_NOT_HERE: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.FENCED_LEADER_EPOCH)
+_NOT_NOW: Final = (
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+)
+
+
+def coordinator_error(error: KafkaError) -> KafkaError:
+    """An error of the log in the words of a coordinator: the client asks again, here or elsewhere."""
+    if error.code in _NOT_HERE:
+        return KafkaError(ErrorCode.NOT_COORDINATOR)
+    if error.code in _NOT_NOW:
+        return KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    return error
+
+
+class ShardWriter(Generic[S]):
+    """One loaded (or loading) shard with its timers, its snapshots and the answers that wait."""
+
+    def __init__(
+        self,
+        partition: TopicPartition,
+        epoch: int,
+        make: Callable[[ShardContext], S],
+        log: PartitionLog,
+        loop: Loop,
+        clock: Clock,
+        *,
+        commit_timeout_ms: int,
+        compression: int,
+    ) -> None:
+        self.partition = partition
+        self.epoch = epoch
+        self.registry = SnapshotRegistry()
+        self.timers = ShardTimers(loop, clock, self._timeout)
+        self.shard = make(ShardContext(partition, epoch, self.registry, self.timers))
+        # The offset after the last record that was replayed, and the high watermark.
+        self.last_written = self.committed = 0
+        self._log = log
+        self._loop = loop
+        self._clock = clock
+        self._commit_timeout_ms = commit_timeout_ms
+        self._compression = compression
+        self._waiting = DeferredEventQueue()
+        self._busy = False
+        self._next: deque[Callable[[], None]] = deque()
+        self._closed = False
+
+    # ------------------------------------------------------------------------------------------------- operations
+
+    def write(
+        self, operation: Callable[[S], Result[T]], *, producer_id: int, producer_epoch: int, transactional: bool
+    ) -> Deferred[T]:
+        answer: Deferred[T] = Deferred()
+        # No sequence: a coordinator writes on behalf of the producer, it is not the producer.
+        fields = BatchFields(
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            is_transactional=transactional,
+            compression=self._compression,
+        )
+
+        def run() -> None:
+            if self._closed:
+                answer.fail(KafkaError(ErrorCode.NOT_COORDINATOR))
+                return
+            before = self.last_written
+            self.registry.create(before)
+            try:
+                result = operation(self.shard)
+            except KafkaError as error:
+                self.registry.revert_to(before)
+                answer.fail(error)
+                return
+            try:
+                self._append(result, fields)
+            except KafkaError as error:
+                failed = coordinator_error(error)
+                if result.done is not None:
+                    result.done(failed)
+                answer.fail(failed)
+                return
+            # Without records the answer still rests on what was decided before and may not be committed yet.
+            self._park(self.last_written if result.records else self._waiting.highest_pending, result, answer)
+
+        self._run(run)
+        return answer
+
+    def write_marker(self, producer_id: int, producer_epoch: int, marker: EndTransaction) -> Deferred[None]:
+        """Ends a transaction in this partition: a control batch, which the shard replays like a record."""
+        answer: Deferred[None] = Deferred()
+
+        def run() -> None:
+            if self._closed:
+                answer.fail(KafkaError(ErrorCode.NOT_COORDINATOR))
+                return
+            batch = encode_batch(
+                [end_transaction_record(marker, self._clock.now_ms())],
+                is_control=True,
+                is_transactional=True,
+                producer_id=producer_id,
+                producer_epoch=producer_epoch,
+            )
+            try:
+                self._apply(lambda: self.shard.replay_marker(producer_id, producer_epoch, marker.committed), batch)
+            except KafkaError as error:
+                answer.fail(coordinator_error(error))
+                return
+            self._park(self.last_written, Result((), None), answer)
+
+        self._run(run)
+        return answer
+
+    def _run(self, step: Callable[[], None]) -> None:
+        if self._busy:
+            self._next.append(step)
+            return
+        self._busy = True
+        try:
+            step()
+        finally:
+            self._busy = False
+            self.advance(self.committed)
+        while self._next and not self._busy:
+            self._run(self._next.popleft())
+
+    def _append(self, result: Result[Any], fields: BatchFields) -> None:
+        limit = self._log.max_batch_size(self.partition)
+        for records, batch in self._batches(result.records, fields, limit, result.atomic):
+            self._apply(partial(self._replay, records if result.replay else (), fields), batch)
+
+    def _apply(self, replay: Callable[[], None], batch: bytes) -> None:
+        before = self.last_written
+        self.registry.create(before)
+        try:
+            replay()
+            self.last_written = self._log.append(self.partition, bytearray(batch))
+        except BaseException:
+            self.registry.revert_to(before)
+            raise
+
+    def _replay(self, records: Sequence[CoordinatorRecord], fields: BatchFields) -> None:
+        in_transaction = fields["is_transactional"]
+        producer_id = fields["producer_id"] if in_transaction else NO_PRODUCER_ID
+        producer_epoch = fields["producer_epoch"] if in_transaction else NO_PRODUCER_EPOCH
+        for index, record in enumerate(records):
+            self.shard.replay(record, self.last_written + index, producer_id, producer_epoch)
+
+    def _batches(
+        self, records: Sequence[CoordinatorRecord], fields: BatchFields, limit: int, atomic: bool
+    ) -> list[tuple[Sequence[CoordinatorRecord], bytes]]:
+        """One batch, or several where the records need not stay together and are too many for one."""
+        if not records:
+            return []
+        now = self._clock.now_ms()
+        batches: list[tuple[Sequence[CoordinatorRecord], bytes]] = []
+        start, size, builder = 0, 0, BatchBuilder()
+        for index, record in enumerate(records):
+            key, value = encode_key(record.key), encode_value(record)
+            cost = len(key) + len(value or b"") + _RECORD_OVERHEAD
+            if not atomic and index > start and size + cost > limit:
+                batches.append((records[start:index], builder.build(**fields)))
+                start, size, builder = index, 0, BatchBuilder()
+            builder.append(now, key, value, ())
+            size += cost
+        batches.append((records[start:], builder.build(**fields)))
+        for _, batch in batches:
+            if len(batch) > limit:
+                raise KafkaError(
+                    ErrorCode.MESSAGE_TOO_LARGE,
+                    f"The change takes {len(batch)} bytes in {self.partition}, which allows {limit}.",
+                )
+        return batches
+
+    def _park(self, offset: int | None, result: Result[T], answer: Deferred[T]) -> None:
+        timer: TimerHandle | None = None
+        finished = False
+
+        def finish(error: BaseException | None) -> None:
+            nonlocal finished
+            if finished:
+                return
+            finished = True
+            if timer is not None:
+                timer.cancel()
+            failure = None if error is None else error if isinstance(error, KafkaError) else _unexpected(error)
+            if result.done is not None:
+                result.done(failure)
+            if failure is None:
+                answer.resolve(result.response)
+            else:
+                answer.fail(failure)
+
+        if offset is None or offset <= self.committed:
+            finish(None)
+            return
+        self._waiting.add(offset, finish)
+        if offset > self._log.high_watermark(self.partition):
+            timer = self._loop.call_later(
+                self._commit_timeout_ms / 1000, lambda: finish(KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            )
+
+    def _timeout(self, key: str, operation: TimeoutOperation) -> None:
+        """A timeout whose records could not be written is tried again, unless it has changed the shard already."""
+        again = True
+
+        def run(_: S) -> Result[None]:
+            nonlocal again
+            result = operation(self._clock.now_ms())
+            again = result.replay
+            return result
+
+        def settled(_: None, error: BaseException | None) -> None:
+            if isinstance(error, KafkaError) and again and not self._closed and not self.timers.is_scheduled(key):
+                logger.info("the timeout %s of %s is tried again: %s", key, self.partition, error)
+                self.timers.schedule(key, RETRY_MS, operation)
+
+        self.write(run, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH, transactional=False).then(settled)
+
+    # ------------------------------------------------------------------------------------------------ from the log
+
+    def loaded_to(self, offset: int, high_watermark: int) -> None:
+        """While loading: everything before `offset` was replayed."""
+        self.last_written = offset
+        self.committed = min(high_watermark, offset)
+        if offset >= high_watermark:
+            # What follows is not committed yet and may have to be read around.
+            self.registry.create(offset)
+
+    def high_watermark_moved(self, high_watermark: int) -> None:
+        if not self._closed:
+            self.advance(high_watermark)
+
+    def advance(self, high_watermark: int) -> None:
+        if high_watermark > self.committed:
+            self.committed = high_watermark
+        if self._busy:
+            # It moved inside an append whose operation has not finished; `_run` comes back to it.
+            return
+        # What lies before the high watermark can no longer be taken back. While loading nothing is kept before it.
+        if self.committed >= self.last_written:
+            self.registry.create(self.last_written)
+        self.registry.delete_up_to(min(self.committed, self.last_written))
+        self._waiting.complete_up_to(self.committed)
+
+    def close(self) -> None:
+        """The shard is gone; everybody who waits hears NOT_COORDINATOR."""
+        self._closed = True
+        self.timers.cancel_all()
+        self._waiting.fail_all(KafkaError(ErrorCode.NOT_COORDINATOR))
+        self.shard.on_unloaded()
+
+
+def _unexpected(error: BaseException) -> KafkaError:
+    return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error))

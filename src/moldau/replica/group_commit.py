@@ -1,0 +1,82 @@
+"""Durable mode: one fsync, off the loop, for everybody who waits.
+
+A partition asks for a commit with every append. The first one starts at the end of the loop's turn, so that whatever
+else was appended in the turn is covered too; whoever comes while it runs is covered by the next. So the number of
+fsyncs follows the speed of the disk and not the number of requests.
+
+Until a commit is done the records in it are not counted: the high watermark stays behind them, nobody reads them, and
+their producers wait in the purgatory. A commit that fails is never tried again, since after a failed fsync nobody
+knows what is on the disk: the directory goes offline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from moldau.replica.partition import Partition
+from moldau.runtime.ports import Loop, Workers
+from moldau.storage.commit import Commit
+from moldau.storage.log import Log
+from moldau.storage.storage_error import StorageError
+
+
+class GroupCommit:
+    def __init__(
+        self,
+        loop: Loop,
+        workers: Workers,
+        committed: Callable[[Partition], None],
+        failed: Callable[[StorageError], None],
+    ) -> None:
+        self._loop = loop
+        self._workers = workers
+        self._committed = committed
+        self._failed = failed
+        self._running: set[Partition] = set()
+        # Asked for since the last turn, or while their commit was running. A dict, for its order.
+        self._waiting: dict[Partition, None] = {}
+        self._scheduled = False
+
+    def request(self, partition: Partition) -> None:
+        """Makes what the partition has written durable, soon."""
+        self._waiting[partition] = None
+        if not self._scheduled and partition not in self._running:
+            self._scheduled = True
+            self._loop.call_soon(self._start)
+
+    def _start(self) -> None:
+        self._scheduled = False
+        for partition in [partition for partition in self._waiting if partition not in self._running]:
+            del self._waiting[partition]
+            self._commit(partition)
+
+    def _commit(self, partition: Partition) -> None:
+        log = partition.log
+        try:
+            commit = log.commit()
+        except StorageError as error:
+            self._failed(error)
+            return
+        if commit is None:
+            self._committed(partition)
+            return
+        self._running.add(partition)
+        self._workers.submit(commit.run, lambda _, error: self._done(partition, log, commit, error))
+
+    def _done(self, partition: Partition, log: Log, commit: Commit, error: BaseException | None) -> None:
+        self._running.discard(partition)
+        if partition.log is not log or not partition.is_leader:
+            # Moved, deleted or given to another leader meanwhile: its files may have been closed under the fsync.
+            pass
+        elif error is None:
+            commit.done()
+            partition.advance_high_watermark()
+            self._committed(partition)
+        elif isinstance(error, OSError):
+            failure = StorageError(log.parent_directory, f"Committing {log.topic_partition}", error, lost=True)
+            self._failed(failure)
+        else:
+            raise error
+        if partition in self._waiting:
+            del self._waiting[partition]
+            self._commit(partition)

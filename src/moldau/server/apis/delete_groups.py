@@ -1,0 +1,27 @@
+"""DeleteGroups (key 42): deletes groups without members, and their offsets. Version 2 is flexible."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from moldau.coordinator.group.answers import mapped
+from moldau.deferred import Deferred
+from moldau.errors import KafkaError
+from moldau.protocol.api import ApiKey
+from moldau.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
+from moldau.server.context import RequestContext
+from moldau.server.dispatch import Api
+
+
+def delete_groups(context: RequestContext, request: DeleteGroupsRequest) -> Deferred[DeleteGroupsResponse]:
+    deleted = context.services.groups.delete_groups(request.groups_names)
+    return mapped(deleted, lambda results: DeleteGroupsResponse(results=results))
+
+
+def error_response(request: DeleteGroupsRequest, version: int, error: KafkaError) -> DeleteGroupsResponse:
+    return DeleteGroupsResponse(
+        results=[DeletableGroupResult(group_id=group_id, error_code=error.code) for group_id in request.groups_names]
+    )
+
+
+DELETE_GROUPS: Final = Api(ApiKey.DELETE_GROUPS, DeleteGroupsRequest, delete_groups, error_response)

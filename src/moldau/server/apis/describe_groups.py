@@ -1,0 +1,40 @@
+"""DescribeGroups (key 15): state and members of classic groups.
+
+Versions: 3 says on request what the client may do with the group, 4 knows static members, 5 is flexible, 6 has a code
+and a message for a group that does not exist; before, it is called dead.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from moldau.errors import KafkaError
+from moldau.protocol.api import ApiKey
+from moldau.protocol.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
+from moldau.server.apis.authorized_operations import group_operations
+from moldau.server.context import RequestContext
+from moldau.server.dispatch import Api
+
+_MESSAGE_SINCE = 6
+
+
+def describe_groups(context: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+    described = context.services.groups.describe_groups(request.groups, context.version)
+    if request.include_authorized_operations:
+        for group in described:
+            if not group.error_code:
+                group.authorized_operations = group_operations(context, group.group_id)
+    return DescribeGroupsResponse(groups=described)
+
+
+def error_response(request: DescribeGroupsRequest, version: int, error: KafkaError) -> DescribeGroupsResponse:
+    message = error.message if version >= _MESSAGE_SINCE else None
+    return DescribeGroupsResponse(
+        groups=[
+            DescribedGroup(group_id=group_id, error_code=error.code, error_message=message)
+            for group_id in request.groups
+        ]
+    )
+
+
+DESCRIBE_GROUPS: Final = Api(ApiKey.DESCRIBE_GROUPS, DescribeGroupsRequest, describe_groups, error_response)

@@ -1,0 +1,57 @@
+"""DescribeProducers (key 61): what partitions remember of the producers that write to them.
+
+From it a tool sees transactions that are open in a partition, also those no coordinator knows any more.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from moldau.errors import KafkaError
+from moldau.protocol.api import ApiKey
+from moldau.protocol.messages.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+from moldau.server.context import RequestContext
+from moldau.server.dispatch import Api
+
+
+def describe_producers(context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+    return DescribeProducersResponse(
+        topics=[
+            TopicResponse(
+                name=topic.name,
+                partitions=[_partition(context, topic.name, index) for index in topic.partition_indexes],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _partition(context: RequestContext, topic: str, index: int) -> PartitionResponse:
+    try:
+        partition = context.services.replicas.get(topic, index)
+        partition.check_leader(-1)
+    except KafkaError as error:
+        return PartitionResponse(partition_index=index, error_code=error.code, error_message=error.message)
+    return PartitionResponse(
+        partition_index=index,
+        active_producers=[
+            ProducerState(
+                producer_id=entry.producer_id,
+                producer_epoch=entry.epoch,
+                last_sequence=entry.last_sequence,
+                last_timestamp=entry.last_timestamp,
+                coordinator_epoch=entry.coordinator_epoch,
+                current_txn_start_offset=entry.transaction_start,
+            )
+            for entry in partition.log.producers.entries.values()
+        ],
+    )
+
+
+DESCRIBE_PRODUCERS: Final = Api(ApiKey.DESCRIBE_PRODUCERS, DescribeProducersRequest, describe_producers)

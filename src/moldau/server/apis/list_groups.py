@@ -1,0 +1,22 @@
+"""ListGroups (key 16): the groups this broker coordinates. Version 4 filters by state, 5 by type."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from moldau.errors import KafkaError
+from moldau.protocol.api import ApiKey
+from moldau.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from moldau.server.context import RequestContext
+from moldau.server.dispatch import Api
+
+
+def list_groups(context: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
+    return context.services.groups.list_groups(request)
+
+
+def error_response(request: ListGroupsRequest, version: int, error: KafkaError) -> ListGroupsResponse:
+    return ListGroupsResponse(error_code=error.code)
+
+
+LIST_GROUPS: Final = Api(ApiKey.LIST_GROUPS, ListGroupsRequest, list_groups, error_response)

@@ -1,0 +1,85 @@
+"""OffsetCommit (key 8): stores the offsets a group has consumed.
+
+Versions: 2 to 4 carry a retention time, 6 the leader epoch, 7 the instance id, 8 is flexible, 9 takes member epochs of
+the consumer protocol, 10 names topics by id. The coordinator works with names, so ids are looked up here, and what is
+not known is answered here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from moldau.coordinator.group.answers import mapped, ready
+from moldau.deferred import Deferred
+from moldau.errors import ErrorCode, KafkaError
+from moldau.protocol.api import ApiKey
+from moldau.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from moldau.server.apis.group_request import request_info
+from moldau.server.context import RequestContext
+from moldau.server.dispatch import Api
+
+_IDS_SINCE = 10
+
+
+def offset_commit(context: RequestContext, request: OffsetCommitRequest) -> Deferred[OffsetCommitResponse]:
+    refused: list[OffsetCommitResponseTopic] = []
+    request.topics = [known for topic in request.topics if (known := _known(context, topic, refused)) is not None]
+    if refused and not request.topics:
+        return ready(OffsetCommitResponse(topics=refused))
+
+    def complete(response: OffsetCommitResponse) -> OffsetCommitResponse:
+        rows = {(row.name, row.topic_id): row for row in response.topics}
+        for row in refused:
+            same = rows.get((row.name, row.topic_id))
+            if same is None:
+                response.topics.append(row)
+            else:
+                same.partitions += row.partitions
+        return response
+
+    return mapped(context.services.groups.commit_offsets(request_info(context), request), complete)
+
+
+def _known(
+    context: RequestContext, topic: OffsetCommitRequestTopic, refused: list[OffsetCommitResponseTopic]
+) -> OffsetCommitRequestTopic | None:
+    """The part of the topic that exists, with its name; the rest becomes an answer."""
+    topics = context.services.metadata.image.topics
+    by_id = context.version >= _IDS_SINCE
+    found = topics.by_id(topic.topic_id) if by_id else topics.get(topic.name)
+    if found is None:
+        code = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        refused.append(_failed(topic, code))
+        return None
+    missing = [row for row in topic.partitions if row.partition_index not in found.partitions]
+    if missing:
+        gone = OffsetCommitRequestTopic(name=found.name, topic_id=found.id, partitions=missing)
+        refused.append(_failed(gone, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    present = [row for row in topic.partitions if row.partition_index in found.partitions]
+    if not present:
+        return None
+    return OffsetCommitRequestTopic(name=found.name, topic_id=found.id, partitions=present)
+
+
+def _failed(topic: OffsetCommitRequestTopic, code: ErrorCode) -> OffsetCommitResponseTopic:
+    return OffsetCommitResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        partitions=[
+            OffsetCommitResponsePartition(partition_index=row.partition_index, error_code=code)
+            for row in topic.partitions
+        ],
+    )
+
+
+def error_response(request: OffsetCommitRequest, version: int, error: KafkaError) -> OffsetCommitResponse:
+    return OffsetCommitResponse(topics=[_failed(topic, error.code) for topic in request.topics])
+
+
+OFFSET_COMMIT: Final = Api(ApiKey.OFFSET_COMMIT, OffsetCommitRequest, offset_commit, error_response)

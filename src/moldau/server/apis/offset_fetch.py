@@ -1,0 +1,150 @@
+"""OffsetFetch (key 9): the offsets a group has committed.
+
+Versions: 2 asks for all topics with null and has a code for the whole answer, 5 adds leader epochs, 6 is flexible, 7
+can ask for stable offsets only, 8 takes several groups, 9 member epochs, 10 topics by id.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from moldau.coordinator.group.answers import gather, mapped
+from moldau.deferred import Deferred
+from moldau.errors import ErrorCode, KafkaError
+from moldau.metadata.image import MetadataImage
+from moldau.protocol.api import ApiKey
+from moldau.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+from moldau.server.context import RequestContext
+from moldau.server.dispatch import Api
+
+_GROUP_CODE_SINCE = 2
+_SEVERAL_SINCE = 8
+_IDS_SINCE = 10
+
+
+def offset_fetch(context: RequestContext, request: OffsetFetchRequest) -> Deferred[OffsetFetchResponse]:
+    groups, stable = context.services.groups, request.require_stable
+    if context.version >= _SEVERAL_SINCE:
+        image = context.services.metadata.image
+        by_id = context.version >= _IDS_SINCE
+        answers = [_fetch_group(context, group, image, by_id, stable) for group in request.groups]
+        return mapped(gather(answers), lambda rows: OffsetFetchResponse(groups=rows))
+    topics = None
+    if request.topics is not None:
+        topics = [
+            OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
+            for topic in request.topics
+        ]
+    only = OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)
+    fetched = groups.fetch_offsets(only, require_stable=stable)
+    return mapped(fetched, lambda group: _single(request, group, context.version))
+
+
+def _fetch_group(
+    context: RequestContext, group: OffsetFetchRequestGroup, image: MetadataImage, by_id: bool, stable: bool
+) -> Deferred[OffsetFetchResponseGroup]:
+    unknown: list[OffsetFetchResponseTopics] = []
+    if by_id and group.topics is not None:
+        known = []
+        for topic in group.topics:
+            found = image.topics.by_id(topic.topic_id)
+            if found is None:
+                unknown.append(_unknown_topic(topic))
+            else:
+                topic.name = found.name
+                known.append(topic)
+        group.topics = known
+
+    def complete(response: OffsetFetchResponseGroup) -> OffsetFetchResponseGroup:
+        if by_id and not response.error_code:
+            response.topics = [*_with_ids(response.topics, image), *unknown]
+        return response
+
+    return mapped(context.services.groups.fetch_offsets(group, require_stable=stable), complete)
+
+
+def _with_ids(topics: list[OffsetFetchResponseTopics], image: MetadataImage) -> list[OffsetFetchResponseTopics]:
+    """All topics of a group were asked for: those that no longer exist have no id to be named by."""
+    rows = []
+    for row in topics:
+        topic = image.topics.get(row.name)
+        if topic is not None:
+            row.topic_id = topic.id
+            rows.append(row)
+    return rows
+
+
+def _unknown_topic(topic: OffsetFetchRequestTopics) -> OffsetFetchResponseTopics:
+    return OffsetFetchResponseTopics(
+        topic_id=topic.topic_id,
+        partitions=[
+            OffsetFetchResponsePartitions(
+                partition_index=index, committed_offset=-1, metadata="", error_code=ErrorCode.UNKNOWN_TOPIC_ID
+            )
+            for index in topic.partition_indexes
+        ],
+    )
+
+
+def _single(request: OffsetFetchRequest, group: OffsetFetchResponseGroup, version: int) -> OffsetFetchResponse:
+    """The answer for one group, as versions before 8 have it."""
+    if group.error_code:
+        return _failed(request, group.error_code, version)
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponseTopic(
+                name=topic.name,
+                partitions=[
+                    OffsetFetchResponsePartition(
+                        partition_index=row.partition_index,
+                        committed_offset=row.committed_offset,
+                        committed_leader_epoch=row.committed_leader_epoch,
+                        metadata=row.metadata,
+                        error_code=row.error_code,
+                    )
+                    for row in topic.partitions
+                ],
+            )
+            for topic in group.topics
+        ]
+    )
+
+
+def _failed(request: OffsetFetchRequest, code: int, version: int) -> OffsetFetchResponse:
+    if version >= _GROUP_CODE_SINCE:
+        return OffsetFetchResponse(error_code=code)
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponseTopic(
+                name=topic.name,
+                partitions=[
+                    OffsetFetchResponsePartition(
+                        partition_index=index, committed_offset=-1, metadata="", error_code=code
+                    )
+                    for index in topic.partition_indexes
+                ],
+            )
+            for topic in request.topics or ()
+        ]
+    )
+
+
+def error_response(request: OffsetFetchRequest, version: int, error: KafkaError) -> OffsetFetchResponse:
+    if version < _SEVERAL_SINCE:
+        return _failed(request, error.code, version)
+    return OffsetFetchResponse(
+        groups=[OffsetFetchResponseGroup(group_id=group.group_id, error_code=error.code) for group in request.groups]
+    )
+
+
+OFFSET_FETCH: Final = Api(ApiKey.OFFSET_FETCH, OffsetFetchRequest, offset_fetch, error_response)

@@ -1,0 +1,27 @@
+"""SyncGroup (key 14): the leader of a classic group hands in the assignment, every member gets its part.
+
+Versions: 3 knows static members, 4 is flexible, 5 names the protocol, so that a mismatch is noticed.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from moldau.deferred import Deferred
+from moldau.errors import KafkaError
+from moldau.protocol.api import ApiKey
+from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from moldau.server.apis.group_request import request_info
+from moldau.server.context import RequestContext
+from moldau.server.dispatch import Api
+
+
+def sync_group(context: RequestContext, request: SyncGroupRequest) -> Deferred[SyncGroupResponse]:
+    return context.services.groups.sync_group(request_info(context), request)
+
+
+def error_response(request: SyncGroupRequest, version: int, error: KafkaError) -> SyncGroupResponse:
+    return SyncGroupResponse(error_code=error.code)
+
+
+SYNC_GROUP: Final = Api(ApiKey.SYNC_GROUP, SyncGroupRequest, sync_group, error_response)

@@ -1,0 +1,117 @@
+"""The transactional side of Produce: no batch is written before its partition is known to be in the transaction.
+
+A log that already has the producer's transaction open needs no question. Otherwise the transaction coordinator is
+asked, for all partitions of the request at once: up to version 11 whether they are in the transaction, from 12 on to
+add them.
+
+The codes. Clients up to version 10 do not know TRANSACTION_ABORTABLE and are told INVALID_TXN_STATE; a producer that
+was shut out is told INVALID_PRODUCER_EPOCH, the code of the log. A coordinator that cannot answer now must not make the
+client look for another leader, so it hears NOT_ENOUGH_REPLICAS and sends the batch again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from struct import Struct
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from moldau.coordinator.txn.transaction import Producer
+from moldau.errors import ErrorCode, KafkaError
+from moldau.replica.manager import ReplicaManager
+from moldau.replica.partition import Partition
+from moldau.types import NO_OFFSET, TopicPartition, Uuid
+
+if TYPE_CHECKING:
+    from moldau.server.txn_partitions import TransactionPartitions
+
+TRANSACTIONAL: Final = 0x10
+_ATTRIBUTES_LOW_BYTE: Final = 22
+_PRODUCER: Final = Struct(">qh")
+_PRODUCER_AT: Final = 43
+_HEADER_BYTES: Final = 61
+
+_ADDS_PARTITIONS: Final = 12
+_KNOWS_ABORTABLE: Final = 11
+_COORDINATOR_AWAY: Final = (
+    ErrorCode.NETWORK_EXCEPTION,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
+
+
+class Write(NamedTuple):
+    """The records for one partition of a request; `partition` is None if it is not held here."""
+
+    topic: str | Uuid
+    number: int
+    records: memoryview
+    partition: Partition | None
+
+    @property
+    def is_transactional(self) -> bool:
+        return len(self.records) >= _HEADER_BYTES and bool(self.records[_ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL)
+
+
+def held(replicas: ReplicaManager, topic: str | Uuid, index: int) -> Partition | None:
+    hosted = replicas.by_name.get(topic) if isinstance(topic, str) else replicas.by_id.get(topic)
+    return None if hosted is None else hosted.partitions.get(index)
+
+
+def unverified(writes: Sequence[Write]) -> dict[TopicPartition, Producer]:
+    """The partitions whose log does not have the producer's transaction open yet."""
+    found: dict[TopicPartition, Producer] = {}
+    for write in writes:
+        if write.partition is not None and write.is_transactional:
+            producer = Producer(*_PRODUCER.unpack_from(write.records, _PRODUCER_AT))
+            if not _is_open(write.partition, producer):
+                found[write.partition.topic_partition] = producer
+    return found
+
+
+def _is_open(partition: Partition, producer: Producer) -> bool:
+    entry = partition.log.producers.entries.get(producer.id)
+    return entry is not None and entry.transaction_start != NO_OFFSET and entry.epoch == producer.epoch
+
+
+def ask(
+    partitions: TransactionPartitions,
+    transactional_id: str,
+    asked: dict[TopicPartition, Producer],
+    version: int,
+    then: Callable[[dict[TopicPartition, KafkaError]], None],
+) -> bool:
+    """Calls `then` with the refusals, now or later; True if it was now."""
+    producers = set(asked.values())
+    if len(producers) > 1:
+        refusal = KafkaError(ErrorCode.INVALID_RECORD, "A transactional request must come from one producer.")
+        then(dict.fromkeys(asked, refusal))
+        return True
+    answer = partitions.ask(transactional_id, producers.pop(), sorted(asked), add=version >= _ADDS_PARTITIONS)
+
+    def settled(codes: dict[TopicPartition, ErrorCode] | None, _: BaseException | None) -> None:
+        refusals = {}
+        for place in asked:
+            code = ErrorCode.UNKNOWN_SERVER_ERROR if codes is None else codes.get(place, ErrorCode.NONE)
+            if code != ErrorCode.NONE:
+                refusals[place] = refused(code, version, place)
+        then(refusals)
+
+    answer.then(settled)
+    return answer.settled
+
+
+def refused(code: ErrorCode, version: int, place: TopicPartition) -> KafkaError:
+    if code == ErrorCode.TRANSACTION_ABORTABLE and version < _KNOWS_ABORTABLE:
+        code = ErrorCode.INVALID_TXN_STATE
+    if code in (ErrorCode.TRANSACTION_ABORTABLE, ErrorCode.INVALID_TXN_STATE):
+        return KafkaError(code, f"{place} was not added to the transaction.")
+    if code == ErrorCode.PRODUCER_FENCED:
+        return KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH)
+    concurrent = code == ErrorCode.CONCURRENT_TRANSACTIONS and version < _ADDS_PARTITIONS
+    if concurrent or code in _COORDINATOR_AWAY:
+        return KafkaError(
+            ErrorCode.NOT_ENOUGH_REPLICAS,
+            f"Whether {place} is in the transaction cannot be found out at the moment: {code.name}.",
+        )
+    return KafkaError(code)

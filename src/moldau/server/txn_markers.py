@@ -1,0 +1,197 @@
+"""Ending transactions in the partitions: the markers a coordinator sends, and those another broker asks for.
+
+A marker on a partition of records is a control batch, appended like any other batch and answered when the in-sync
+replicas have it. A marker on `__consumer_offsets` goes through the group coordinator, because the offsets that were
+pending count or are dropped with it.
+
+Partitions led by other brokers are handed to `RemoteMarkers`: WriteTxnMarkers requests, collected per broker. A single
+node has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple, Protocol
+
+from moldau.deferred import Deferred
+from moldau.errors import ErrorCode, KafkaError
+from moldau.metadata.image import MetadataImage
+from moldau.protocol.records import EndTransaction, encode_batch, end_transaction_record
+from moldau.replica.delayed_outcomes import DelayedOutcomes, PendingAppend
+from moldau.replica.manager import ReplicaManager
+from moldau.runtime.ports import Clock
+from moldau.storage.origin import Origin
+from moldau.storage.storage_error import StorageError
+from moldau.types import NO_LEADER, TopicPartition
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+# How long a marker may take to be replicated before the answer says so; the coordinator then sends it again.
+_TIMEOUT_MS: Final = 30_000
+_ALL: Final = -1
+
+# What the coordinator of a partition says, in the words of a partition's leader.
+_AS_LEADER: Final = {
+    ErrorCode.NOT_COORDINATOR: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.REQUEST_TIMED_OUT,
+}
+
+Results = Mapping[TopicPartition, ErrorCode]
+
+
+class Marker(NamedTuple):
+    """The end of a producer's transaction, the same for every partition in it."""
+
+    producer_id: int
+    producer_epoch: int
+    committed: bool
+    coordinator_epoch: int
+    transaction_version: int = 0
+
+
+class OffsetMarkers(Protocol):
+    """The group coordinator, as far as transactions end in its partitions."""
+
+    def complete_transaction(
+        self, partition: int, producer_id: int, producer_epoch: int, coordinator_epoch: int, committed: bool
+    ) -> Deferred[None]: ...
+
+
+class RemoteMarkers(Protocol):
+    """Sends a marker to the brokers that lead the partitions; the results come together."""
+
+    def send(
+        self, marker: Marker, by_broker: Mapping[int, Sequence[TopicPartition]], done: Callable[[Results], None]
+    ) -> None: ...
+
+
+class TransactionMarkers:
+    """The coordinator's MarkerSender, and what WriteTxnMarkers is answered from."""
+
+    def __init__(
+        self,
+        broker_id: int,
+        replicas: ReplicaManager,
+        offsets: OffsetMarkers,
+        clock: Clock,
+        remote: RemoteMarkers | None = None,
+    ) -> None:
+        self._broker_id = broker_id
+        self._replicas = replicas
+        self._offsets = offsets
+        self._clock = clock
+        self._remote = remote
+
+    def send(
+        self,
+        coordinator_epoch: int,
+        producer_id: int,
+        producer_epoch: int,
+        committed: bool,
+        partitions: Sequence[TopicPartition],
+        transaction_version: int,
+        done: Callable[[Results], None],
+    ) -> None:
+        marker = Marker(producer_id, producer_epoch, committed, coordinator_epoch, transaction_version)
+        by_leader: dict[int, list[TopicPartition]] = {}
+        for place in partitions:
+            by_leader.setdefault(_leader(self._replicas.image, place), []).append(place)
+        local = by_leader.pop(self._broker_id, [])
+        nowhere = by_leader.pop(NO_LEADER, [])
+        results: dict[TopicPartition, ErrorCode] = dict.fromkeys(nowhere, ErrorCode.LEADER_NOT_AVAILABLE)
+        waiting = 1 + bool(by_leader)
+
+        def arrived(some: Results) -> None:
+            nonlocal waiting
+            results.update(some)
+            waiting -= 1
+            if not waiting:
+                done(results)
+
+        if by_leader:
+            if self._remote is None:
+                elsewhere = [place for places in by_leader.values() for place in places]
+                arrived(dict.fromkeys(elsewhere, ErrorCode.BROKER_NOT_AVAILABLE))
+            else:
+                self._remote.send(marker, by_leader, arrived)
+        self.write(marker, local, arrived)
+
+    def write(self, marker: Marker, partitions: Sequence[TopicPartition], done: Callable[[Results], None]) -> None:
+        """Ends the transaction in partitions this broker leads; `done` is called once, when all are replicated."""
+        results: dict[TopicPartition, ErrorCode] = {}
+        pending: list[tuple[TopicPartition, PendingAppend]] = []
+        offsets = [place for place in partitions if place.topic == OFFSETS_TOPIC]
+        waiting = len(offsets) + 1
+
+        def arrived() -> None:
+            nonlocal waiting
+            waiting -= 1
+            if not waiting:
+                done(results)
+
+        def replicated() -> None:
+            for place, append in pending:
+                results[place] = append.error
+            arrived()
+
+        for place in partitions:
+            if place.topic != OFFSETS_TOPIC:
+                try:
+                    pending.append((place, self._append(marker, place)))
+                except KafkaError as error:
+                    results[place] = error.code
+        for place in offsets:
+            self._end_offsets(marker, place, results, arrived)
+        appends = [append for _, append in pending]
+        watched = [append.partition for append in appends]
+        self._replicas.produces.wait(DelayedOutcomes(appends, replicated), watched, _TIMEOUT_MS)
+
+    def _append(self, marker: Marker, place: TopicPartition) -> PendingAppend:
+        partition = self._replicas.get(*place)
+        batch = bytearray(
+            encode_batch(
+                [
+                    end_transaction_record(
+                        EndTransaction(marker.committed, marker.coordinator_epoch), self._clock.now_ms()
+                    )
+                ],
+                is_control=True,
+                is_transactional=True,
+                producer_id=marker.producer_id,
+                producer_epoch=marker.producer_epoch,
+            )
+        )
+        try:
+            info = partition.append(memoryview(batch), 0, len(batch), _ALL, Origin.COORDINATOR)
+        except StorageError as error:
+            self._replicas.storage_failed(error)
+            raise
+        # The last stable offset may have moved with the marker: readers of committed records wait for that.
+        self._replicas.moved(partition)
+        return PendingAppend(partition, info.last_offset + 1)
+
+    def _end_offsets(
+        self,
+        marker: Marker,
+        place: TopicPartition,
+        results: dict[TopicPartition, ErrorCode],
+        arrived: Callable[[], None],
+    ) -> None:
+        def settled(_: None, error: BaseException | None) -> None:
+            code = ErrorCode.NONE
+            if isinstance(error, KafkaError):
+                code = _AS_LEADER.get(error.code, error.code)
+            elif error is not None:
+                code = ErrorCode.UNKNOWN_SERVER_ERROR
+            results[place] = code
+            arrived()
+
+        ended = self._offsets.complete_transaction(
+            place.partition, marker.producer_id, marker.producer_epoch, marker.coordinator_epoch, marker.committed
+        )
+        ended.then(settled)
+
+
+def _leader(image: MetadataImage, place: TopicPartition) -> int:
+    topic = image.topics.get(place.topic)
+    registration = None if topic is None else topic.partitions.get(place.partition)
+    return NO_LEADER if registration is None else registration.leader

@@ -1,0 +1,152 @@
+"""The world around a coordinator in tests: a log in memory, a clock that only moves when told, seeded chance."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections import defaultdict
+from collections.abc import Callable
+from itertools import count
+
+from moldau.errors import ErrorCode, KafkaError
+from moldau.protocol.records import assign_offsets, read_header
+from moldau.types import TopicPartition
+
+
+class FakeTimer:
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self.callback: Callable[[], None] | None = callback
+
+    def cancel(self) -> None:
+        self.callback = None
+
+
+class FakeTime:
+    """Clock and Loop in one: `advance(ms)` runs everything that falls due, in order."""
+
+    def __init__(self, now_ms: int = 1_000_000) -> None:
+        self._now = now_ms
+        self._order = count()
+        self._timers: list[tuple[float, int, FakeTimer]] = []
+        self._soon: list[Callable[[], None]] = []
+
+    def now_ms(self) -> int:
+        return self._now
+
+    def monotonic(self) -> float:
+        return self._now / 1000
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        self._soon.append(callback)
+
+    def call_later(self, delay_seconds: float, callback: Callable[[], None]) -> FakeTimer:
+        timer = FakeTimer(callback)
+        heapq.heappush(self._timers, (self._now + delay_seconds * 1000, next(self._order), timer))
+        return timer
+
+    def call_from_thread(self, callback: Callable[[], None]) -> None:
+        raise NotImplementedError
+
+    def run(self) -> None:
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        raise NotImplementedError
+
+    def settle(self) -> None:
+        self.advance(0)
+
+    def advance(self, ms: int) -> None:
+        end = self._now + ms
+        while True:
+            while self._soon:
+                self._soon.pop(0)()
+            if not self._timers or self._timers[0][0] > end + 0.001:
+                break
+            due, _, timer = heapq.heappop(self._timers)
+            self._now = max(self._now, round(due))
+            if timer.callback is not None:
+                timer.callback()
+        self._now = end
+
+
+class SeededRandom:
+    def __init__(self, seed: int = 1) -> None:
+        self._random = random.Random(seed)
+
+    def bytes(self, count: int) -> bytes:
+        return self._random.randbytes(count)
+
+    def below(self, limit: int) -> int:
+        return self._random.randrange(limit)
+
+
+class MemoryLog:
+    """Partitions as lists of batches. `automatic` moves the high watermark with every append, else a test does."""
+
+    def __init__(self, automatic: bool = True) -> None:
+        self.automatic = automatic
+        self.refuse: KafkaError | None = None
+        self.batches: dict[TopicPartition, list[bytes]] = defaultdict(list)
+        self._ends: dict[TopicPartition, int] = defaultdict(int)
+        self._marks: dict[TopicPartition, int] = defaultdict(int)
+        self._listeners: dict[TopicPartition, list[Callable[[int], None]]] = defaultdict(list)
+        self.limit = 1 << 20
+
+    def append(self, partition: TopicPartition, batch: bytearray) -> int:
+        if self.refuse is not None:
+            raise self.refuse
+        header = read_header(batch, 0)
+        assign_offsets(batch, 0, len(batch), self._ends[partition], 0)
+        self.batches[partition].append(bytes(batch))
+        self._ends[partition] += header.last_offset_delta + 1
+        if self.automatic:
+            self.commit(partition)
+        return self._ends[partition]
+
+    def commit(self, partition: TopicPartition) -> None:
+        self._marks[partition] = self._ends[partition]
+        for listener in list(self._listeners[partition]):
+            listener(self._marks[partition])
+
+    def commit_to(self, partition: TopicPartition, offset: int) -> None:
+        self._marks[partition] = offset
+        for listener in list(self._listeners[partition]):
+            listener(offset)
+
+    def truncate_to_high_watermark(self, partition: TopicPartition) -> None:
+        """What a new leader that had only the committed part would have."""
+        end = self._marks[partition]
+        self.batches[partition] = [b for b in self.batches[partition] if read_header(b, 0).next_offset <= end]
+        self._ends[partition] = end
+
+    def read(self, partition: TopicPartition, offset: int, max_bytes: int) -> tuple[bytes, int]:
+        data = bytearray()
+        for batch in self.batches[partition]:
+            if read_header(batch, 0).last_offset < offset:
+                continue
+            if data and len(data) + len(batch) > max_bytes:
+                break
+            data += batch
+        return bytes(data), self._ends[partition]
+
+    def log_start_offset(self, partition: TopicPartition) -> int:
+        return 0
+
+    def log_end_offset(self, partition: TopicPartition) -> int:
+        return self._ends[partition]
+
+    def high_watermark(self, partition: TopicPartition) -> int:
+        return self._marks[partition]
+
+    def max_batch_size(self, partition: TopicPartition) -> int:
+        return self.limit
+
+    def watch(self, partition: TopicPartition, listener: Callable[[int], None]) -> None:
+        self._listeners[partition].append(listener)
+
+    def unwatch(self, partition: TopicPartition, listener: Callable[[int], None]) -> None:
+        self._listeners[partition].remove(listener)
+
+
+NO_REPLICAS = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)

@@ -1,0 +1,84 @@
+"""A group coordinator on the in-memory log: one partition of `__consumer_offsets`, topics as a test wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from coordinator_world import FakeTime, MemoryLog, SeededRandom
+
+from moldau.config.broker import BrokerConfig
+from moldau.coordinator.group.coordinator import GroupCoordinator
+from moldau.coordinator.group.record_types import OFFSETS_TOPIC
+from moldau.coordinator.group.request_info import RequestInfo
+from moldau.coordinator.group.shard import GroupShard
+from moldau.metadata.delta import MetadataDelta
+from moldau.metadata.image import MetadataImage
+from moldau.protocol.messages.feature_level_record import FeatureLevelRecord
+from moldau.protocol.messages.partition_record import PartitionRecord
+from moldau.protocol.messages.remove_topic_record import RemoveTopicRecord
+from moldau.protocol.messages.topic_record import TopicRecord
+from moldau.types import TopicPartition
+
+OFFSETS = TopicPartition(OFFSETS_TOPIC, 0)
+
+SETTINGS = {"log.dirs": "/unused", "group.initial.rebalance.delay.ms": "0"}
+
+
+class GroupWorld:
+    def __init__(self, settings: Mapping[str, str] | None = None, seed: int = 1) -> None:
+        self.time = FakeTime()
+        self.log = MemoryLog()
+        self.config = BrokerConfig.parse({**SETTINGS, **(settings or {})})
+        self.random = SeededRandom(seed)
+        self.image = MetadataImage()
+        self.epoch = 0
+        self._topic_number = 0
+        self.groups = self._start()
+        self.change([FeatureLevelRecord(name="group.version", feature_level=1)])
+        self.create_topic(OFFSETS_TOPIC, 1)
+        self.reload()
+
+    def _start(self) -> GroupCoordinator:
+        return GroupCoordinator(self.config, self.log, self.time, self.time, self.random)
+
+    @property
+    def shard(self) -> GroupShard:
+        return self.groups.runtime.read("look", 0, lambda shard, _: shard)
+
+    def info(self, version: int, client_id: str = "client") -> RequestInfo:
+        return self.groups.info(client_id, "/127.0.0.1", version)
+
+    def reload(self) -> None:
+        """The broker loses the partition and gets it back: all that is left is what is in the log."""
+        self.epoch += 1
+        self.groups.load(0, self.epoch)
+        self.time.settle()
+
+    # ---------------------------------------------------------------------------------------------------- metadata
+
+    def change(self, records: list[Any]) -> None:
+        delta = MetadataDelta(self.image)
+        for record in records:
+            delta.replay(record)
+        self.image = delta.apply(self.image.offset + 1, 1)
+        self.groups.on_image(delta, self.image)
+
+    def create_topic(self, name: str, partitions: int) -> None:
+        self._topic_number += 1
+        topic_id = self._topic_number.to_bytes(16, "big")
+        self.change([TopicRecord(name=name, topic_id=topic_id), *_partitions(topic_id, 0, partitions)])
+
+    def add_partitions(self, name: str, count: int) -> None:
+        topic = self.image.topics.by_name[name]
+        self.change(_partitions(topic.id, len(topic.partitions), count))
+
+    def delete_topic(self, name: str) -> None:
+        self.change([RemoveTopicRecord(topic_id=self.image.topics.by_name[name].id)])
+
+
+def _partitions(topic_id: bytes, first: int, count: int) -> list[PartitionRecord]:
+    return [
+        PartitionRecord(partition_id=index, topic_id=topic_id, replicas=[1], isr=[1], leader=1)
+        for index in range(first, count)
+    ]
