@@ -1,0 +1,84 @@
+"""Fixtures of the compatibility tests: a node in its own process, and the real clients pointed at it.
+
+MOLDAU_COMPAT_BOOTSTRAP=HOST:PORT points the clients at another broker instead, Apache Kafka for example: what the tests
+say about clients must hold there too.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Generator, Iterator, Mapping
+from itertools import count
+from pathlib import Path
+
+import pytest
+from node_process import NodeProcess, StartNode
+
+from clients import CLIENTS, Client
+
+_running: list[NodeProcess] = []
+_numbers = count(1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failed test shows what the nodes logged."""
+    report = yield
+    if report.failed:
+        for node in _running:
+            report.sections.append((f"log of the node at {node.bootstrap}", node.log_tail()))
+    return report
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    """One node for all tests that only add topics of their own."""
+    node = NodeProcess(tmp_path_factory.mktemp("node") / "data")
+    _running.append(node)
+    yield node
+    _running.remove(node)
+    node.kill()
+
+
+@pytest.fixture
+def start_node(tmp_path: Path) -> Iterator[StartNode]:
+    """Starts nodes that a test may stop, kill and restart: start_node(settings)."""
+    mine: list[NodeProcess] = []
+
+    def start(settings: Mapping[str, str] | None = None) -> NodeProcess:
+        node = NodeProcess(tmp_path / f"data{len(mine)}", settings)
+        mine.append(node)
+        _running.append(node)
+        return node
+
+    yield start
+    for node in mine:
+        _running.remove(node)
+        node.kill()
+
+
+@pytest.fixture(scope="session")
+def bootstrap(request: pytest.FixtureRequest) -> str:
+    elsewhere = os.environ.get("MOLDAU_COMPAT_BOOTSTRAP")
+    if elsewhere:
+        return elsewhere
+    node: NodeProcess = request.getfixturevalue("broker")
+    return node.bootstrap
+
+
+@pytest.fixture(params=CLIENTS, ids=lambda kind: kind.name)
+def client(request: pytest.FixtureRequest, bootstrap: str) -> Client:
+    """Each client in turn. A test that needs more of it says so: see `offering` in clients."""
+    kind: type[Client] = request.param
+    missing = kind.unavailable()
+    if missing:
+        pytest.skip(missing)
+    return kind(bootstrap)
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    """A name nobody else uses."""
+    readable = re.sub(r"[^A-Za-z0-9]+", "-", request.node.name.removeprefix("test_")).strip("-")
+    return f"{readable[:80]}-{os.getpid()}-{next(_numbers)}"
