@@ -36,7 +36,7 @@ bench: setup ## measure beside librdkafka's mock broker; QUICK=1 takes a minute
 	@CC="$$(tools/setup compiler)" $(PYTHON_BIN) -m bench $(if $(QUICK),--quick) $(ARGS)
 
 chaos: setup ## what takes minutes: long loads, kills, random bytes
-	@$(PYTEST) -q -m long tests/compat $(wildcard tests/chaos) $(ARGS)
+	@$(PYTEST) -q -m long tests/compat tests/chaos tests/simulation $(ARGS)
 
 fuzz: setup ## the property tests again and again, with new examples, for MINUTES=5
 	@end=$$(( $$(date +%s) + 60 * $(MINUTES) )); \

@@ -24,10 +24,11 @@ class NodeProcess:
         self.data = data
         self.settings = dict(settings or {})
         self.log = data.with_name(data.name + ".log")
+        self._listen = "127.0.0.1:0"
         self._start()
 
     def _start(self) -> None:
-        command = [str(MOLDAU), "start", "--listen", "127.0.0.1:0", "--data", str(self.data)]
+        command = [str(MOLDAU), "start", "--listen", self._listen, "--data", str(self.data)]
         for name, value in self.settings.items():
             command += ["--set", f"{name}={value}"]
         with self.log.open("ab") as log:
@@ -37,6 +38,8 @@ class NodeProcess:
             self.kill()
             raise AssertionError(f"the node did not become ready; it said {line!r}\n{self.log_tail()}")
         self.bootstrap = line.removeprefix("ready ").strip()
+        # Clients that are still there look for a restarted node where it was.
+        self._listen = self.bootstrap
 
     def _first_line(self) -> bytes:
         assert self.process.stdout is not None

@@ -48,14 +48,16 @@ static uint32_t crc32c_tables(uint32_t crc, const uint8_t *p, size_t size)
 }
 
 #if defined(__GNUC__) && defined(__x86_64__)
+#include <cpuid.h>
 #include <nmmintrin.h>
 #define CRC32C_TARGET __attribute__((target("sse4.2")))
 #define CRC32C_STEP8(crc, word) _mm_crc32_u64((crc), (word))
 #define CRC32C_STEP1(crc, byte) _mm_crc32_u8((uint32_t)(crc), (byte))
 static int crc32c_has_instruction(void)
 {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("sse4.2");
+    /* asked of the CPU itself: __builtin_cpu_supports needs a part of the compiler's library that not every one brings */
+    unsigned int a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_SSE4_2);
 }
 #elif defined(__GNUC__) && defined(__aarch64__) && defined(__linux__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #include <arm_acle.h>

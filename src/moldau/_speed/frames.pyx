@@ -13,9 +13,17 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
 
-from moldau._speed.codec cimport get16, get32, get64, put16, put32, put64
+from moldau._speed.codec cimport HEADER_SIZE, PREFIX_SIZE, get16, get32, get64, put16, put32, put64
 
 from moldau.errors import ProtocolError
+
+# Where things lie in a record batch, and what they may be.
+cdef enum:
+    MAGIC_AT = 16
+    ATTRIBUTES_AT = 22
+    CODEC_MASK = 0x07
+    ZSTD = 4
+    TRANSACTIONAL = 0x10
 
 
 # ------------------------------------------------------------------------------------------------ framing
@@ -153,8 +161,12 @@ cdef object take_topic(Source *s, bint flexible, bint by_id):
     return PyBytes_FromStringAndSize(<const char *>s.at - 16, 16)
 
 
-def parse_produce(object data, Py_ssize_t start, Py_ssize_t end, int version):
-    """(transactional id, acks, timeout, [(topic, partition, start, end), ...]) or None; null records are -1, -1."""
+def parse_produce(object data, Py_ssize_t start, Py_ssize_t end, int version, bint plain=False):
+    """(transactional id, acks, timeout, [(topic, partition, start, end), ...]) or None; null records are -1, -1.
+
+    With `plain` also None unless every partition carries exactly one batch of magic 2, outside of any transaction and
+    in a codec the version allows: what is then left to check is the batch itself.
+    """
     cdef Py_buffer view
     cdef Source s
     if version < 3 or version > 13:
@@ -167,12 +179,22 @@ def parse_produce(object data, Py_ssize_t start, Py_ssize_t end, int version):
         s.at = s.base + start
         s.end = s.base + end
         s.bad = False
-        return read_produce(&s, version)
+        return read_produce(&s, version, plain)
     finally:
         PyBuffer_Release(&view)
 
 
-cdef object read_produce(Source *s, int version):
+cdef inline bint is_plain(const uint8_t *batch, int64_t size, int version) noexcept nogil:
+    return (
+        size >= HEADER_SIZE
+        and get32(batch + 8) == size - PREFIX_SIZE
+        and batch[MAGIC_AT] == 2
+        and not batch[ATTRIBUTES_AT] & TRANSACTIONAL
+        and (version >= 7 or batch[ATTRIBUTES_AT] & CODEC_MASK != ZSTD)
+    )
+
+
+cdef object read_produce(Source *s, int version, bint plain):
     cdef bint flexible = version >= 9
     cdef int64_t topics, partitions, size
     cdef int32_t timeout, partition
@@ -196,10 +218,12 @@ cdef object read_produce(Source *s, int version):
             partition = take32(s)
             size = take_unsigned(s) - 1 if flexible else take32(s)
             if size < 0:
-                if size < -1:
+                if size < -1 or plain:
                     return None
                 plan.append((topic, partition, -1, -1))
             elif has(s, size):
+                if plain and not is_plain(s.at, size, version):
+                    return None
                 position = s.at - s.base
                 plan.append((topic, partition, position, position + size))
                 s.at += size

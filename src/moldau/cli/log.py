@@ -1,4 +1,4 @@
-"""`moldau log dump`: what is in the files of a log, for people or as JSON, and whether it is sound."""
+"""`moldau log`: what is in the files of a log, for people or as JSON (`dump`), and whether it is sound (`verify`)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from moldau.cli.arguments import add_subcommand, add_subcommands
 from moldau.cli.failure import DAMAGED, DONE
+from moldau.cli.log_verify import VERIFY_EPILOG, configure_verify, verify
 from moldau.cli.quantities import counted, format_size, format_time
 from moldau.cli.table import note, print_json_line, print_table
 
@@ -50,6 +51,7 @@ def configure(parser: ArgumentParser) -> None:
     dump.add_argument("-r", "--recursive", action="store_true", help="also look into directories below")
     dump.add_argument("-q", "--quiet", action="store_true", help="show only what --verify finds")
     dump.add_argument("--json", action="store_true", help="one JSON object per line")
+    configure_verify(add_subcommand(commands, "verify", verify, "check a whole data directory", VERIFY_EPILOG))
 
 
 def _dump(options: Namespace) -> int:

@@ -120,8 +120,9 @@ class ShardWriter(Generic[S]):
                     result.done(failed)
                 answer.fail(failed)
                 return
-            # Without records the answer still rests on what was decided before and may not be committed yet.
-            self._park(self.last_written if result.records else self._waiting.highest_pending, result, answer)
+            # Without records the answer still rests on what was decided before and may not be committed yet: by this
+            # leader, or by the one before it, whose last records were read from the log and nobody here waits for.
+            self._park(self.last_written, result, answer)
 
         self._run(run)
         return answer
@@ -212,7 +213,7 @@ class ShardWriter(Generic[S]):
                 )
         return batches
 
-    def _park(self, offset: int | None, result: Result[T], answer: Deferred[T]) -> None:
+    def _park(self, offset: int, result: Result[T], answer: Deferred[T]) -> None:
         timer: TimerHandle | None = None
         finished = False
 
@@ -231,7 +232,7 @@ class ShardWriter(Generic[S]):
             else:
                 answer.fail(failure)
 
-        if offset is None or offset <= self.committed:
+        if offset <= self.committed:
             finish(None)
             return
         self._waiting.add(offset, finish)

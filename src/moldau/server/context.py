@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from moldau.coordinator.txn.coordinator import TransactionCoordinator
     from moldau.metadata.image import MetadataImage
     from moldau.metadata.producer_id_pool import ProducerIdPool
+    from moldau.replica.log_moves import LogMoves
     from moldau.replica.manager import ReplicaManager
     from moldau.runtime.ports import Runtime
     from moldau.server.connection import Connection
@@ -41,6 +42,7 @@ class Services:
     replicas: ReplicaManager
     controller: Controller
     logs: LogManager
+    log_moves: LogMoves
     producer_ids: ProducerIdPool
     fetch_sessions: FetchSessions
     groups: GroupCoordinator

@@ -358,3 +358,25 @@ def test_frames_are_found_as_the_reference_finds_them(
             return str(error), gate.seen
 
     assert outcome(frames.deliver_frames) == outcome(walk_frames)
+
+
+@given(st.integers(3, 13), st.integers(0, 255), st.integers(0, 3), st.integers(-2, 2), st.integers(-3, 3))
+@settings(max_examples=300, deadline=None)
+def test_only_plain_batches_take_the_short_way(
+    version: int, attributes: int, magic: int, wrong_length: int, cut: int
+) -> None:
+    good = bytearray(70)
+    good[8:12] = (70 - 12 + wrong_length).to_bytes(4, "big")
+    good[16] = magic
+    good[22] = attributes
+    batch = bytes(good[: 70 + cut])
+    topic = TopicProduceData(partition_data=[PartitionProduceData(index=0, records=batch)])
+    data = ProduceRequest(transactional_id=None, acks=1, topic_data=[topic]).encode(version)
+    plain = frames.parse_produce(memoryview(bytearray(data)), 0, len(data), version, True)
+    is_plain = (
+        len(batch) == 70 + wrong_length
+        and magic == 2
+        and not attributes & 0x10
+        and (version >= 7 or attributes & 7 != 4)
+    )
+    assert (plain is not None) == is_plain

@@ -6,13 +6,9 @@ what is stable; so fencing, duplicates and the last stable offset are the real r
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "coordinator"))
 
 from coordinator_world import FakeTime, MemoryLog
 

@@ -80,7 +80,9 @@ class ClassicJoin:
         request = joining.request
         if not self._has_room(group, request.member_id):
             group.remove(request.member_id)
-            return joining.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED)
+            joining.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED)
+            # It may have been the last one the others waited for.
+            return self._rebalance.maybe_complete_join(group, joining.now_ms)
         if group.is_in(ClassicState.DEAD):
             return joining.refuse(ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id)
         if not group.supports(request.protocol_type, [protocol.name for protocol in joining.protocols]):

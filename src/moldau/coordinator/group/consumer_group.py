@@ -184,11 +184,6 @@ class ConsumerGroup:
     def is_subscribed(self, topic: str) -> bool:
         return any(topic in self.topics_of(member) for member in self.members.values())
 
-    def preferred_assignor(self, default: str) -> str:
-        """What most members ask for; the first of the broker's where nobody asks."""
-        votes = Counter(member.assignor for member in self.members.values() if member.assignor is not None)
-        return votes.most_common(1)[0][0] if votes else default
-
     # ------------------------------------------------------------------------------------------------------ replay
 
     def put_member(self, member: ConsumerMember) -> None:
@@ -218,6 +213,12 @@ class ConsumerGroup:
         instance_id = member.instance_id
         if instance_id is not None and self.static_members.get(instance_id) == member.member_id:
             del self.static_members[instance_id]
+
+
+def preferred_assignor(members: Iterable[ConsumerMember], default: str) -> str:
+    """What most members ask for; the first of the broker's where nobody asks."""
+    wishes = sorted(member.assignor for member in members if member.assignor is not None)
+    return max(wishes, key=wishes.count) if wishes else default
 
 
 def _state(members: Iterable[ConsumerMember], epoch: int, assignment_epoch: int) -> str:

@@ -28,11 +28,13 @@ class ConsumerSessions:
         self._timers = timers
         self._config = config
         self._update = update
+        self._defaults = group_config(config, {})
         # Set by the migration: turns the group into a classic one if only classic members are left.
         self.downgrade: Callable[[ConsumerGroup, str, int], Result[None] | None] = lambda group, member_id, now: None
 
     def settings(self, group_id: str) -> GroupConfig:
-        return group_config(self._config, self._update.image.configs.group(group_id))
+        overrides = self._update.image.configs.group(group_id)
+        return group_config(self._config, overrides) if overrides else self._defaults
 
     # -------------------------------------------------------------------------------------------------- timeouts
 

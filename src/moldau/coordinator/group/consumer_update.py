@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from moldau.config.broker import BrokerConfig
 from moldau.config.settings.coordinator import ASSIGNORS as ASSIGNOR_NAMES
-from moldau.coordinator.group.consumer_group import ConsumerGroup, ResolvedPattern
+from moldau.coordinator.group.consumer_group import ConsumerGroup, ResolvedPattern, preferred_assignor
 from moldau.coordinator.group.consumer_member import Assignment, ConsumerMember
 from moldau.coordinator.group.consumer_records import (
     current_record,
@@ -49,6 +49,8 @@ class ConsumerUpdate:
     ) -> ConsumerMember:
         """The member as it will be once `records` are replayed."""
         before, after = change.before, change.after
+        if change.replaced is None and before == after and self._nothing_new(group, after.member_id):
+            return self._step(group, change, group.assignment_epoch, group.target(after.member_id), records)
         if change.replaced is not None:
             self._replace(group, change, records)
         is_new = before.member_id not in group.members and change.replaced is None
@@ -69,8 +71,22 @@ class ConsumerUpdate:
             targets = self._targets(group, members, patterns, change)
             records += target_records(group, epoch, targets, now_ms)
             target_epoch, target = epoch, targets[after.member_id]
-        reconciled = reconcile(after, target_epoch, target, group.owners.get, change.owned)
-        if reconciled != after or is_new:
+        return self._step(group, change, target_epoch, target, records)
+
+    def _nothing_new(self, group: ConsumerGroup, member_id: str) -> bool:
+        """Nearly every heartbeat: neither the group nor the topics have changed since the last target was computed."""
+        return member_id in group.members and not group.refresh_metadata and group.epoch == group.assignment_epoch
+
+    def _step(
+        self,
+        group: ConsumerGroup,
+        change: MemberChange,
+        target_epoch: int,
+        target: Assignment,
+        records: list[CoordinatorRecord],
+    ) -> ConsumerMember:
+        reconciled = reconcile(change.after, target_epoch, target, group.owners.get, change.owned)
+        if reconciled != change.after:
             records.append(current_record(group.group_id, reconciled))
         return reconciled
 
@@ -144,12 +160,9 @@ class ConsumerUpdate:
         if change.replaced is not None:
             previous[change.after.member_id] = previous.pop(change.replaced, {})
         subscriptions = {member_id: (member, _topics(member, patterns)) for member_id, member in members.items()}
-        return compute_target(self._assignor(members), subscriptions, previous, self.image)
-
-    def _assignor(self, members: Mapping[str, ConsumerMember]) -> str:
-        """What most members ask for; the first of the broker's where nobody asks."""
-        wishes = sorted(member.assignor for member in members.values() if member.assignor is not None)
-        return max(wishes, key=wishes.count) if wishes else self._default_assignor
+        return compute_target(
+            preferred_assignor(members.values(), self._default_assignor), subscriptions, previous, self.image
+        )
 
     @property
     def default_assignor(self) -> str:

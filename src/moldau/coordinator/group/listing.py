@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from moldau.coordinator.group.classic_group import ClassicGroup, ClassicState
-from moldau.coordinator.group.consumer_group import ConsumerGroup
+from moldau.coordinator.group.consumer_group import ConsumerGroup, preferred_assignor
 from moldau.coordinator.group.consumer_member import Assignment, ConsumerMember
 from moldau.coordinator.group.consumer_protocol import PROTOCOL_TYPE
 from moldau.coordinator.group.groups import Groups
@@ -76,15 +76,16 @@ def describe_consumer(
             error_message=f"There is no consumer group {group_id}.",
         )
     epoch, assignment_epoch = group.epochs_at(committed)
+    members = group.members.snapshot_at(committed)
     return consumer.DescribedGroup(
         group_id=group_id,
         group_state=group.state_at(committed),
         group_epoch=epoch,
         assignment_epoch=assignment_epoch,
-        assignor_name=group.preferred_assignor(default_assignor),
+        assignor_name=preferred_assignor(members.values(), default_assignor),
         members=[
             _member(member, group.targets.get_at(member_id, committed) or {}, image)
-            for member_id, member in group.members.snapshot_at(committed).items()
+            for member_id, member in members.items()
         ],
     )
 

@@ -139,7 +139,16 @@ class GroupShard:
                 continue
             for member in group.members.values():
                 self._rebalance.extend_session(group, member)
+            if len(group.members) > self._config.group_max_size:
+                self._shrink(group)
         self._schedule_expiry()
+
+    def _shrink(self, group: ClassicGroup) -> None:
+        """The limit was lowered: everybody joins again, may commit before, and the last ones are turned away."""
+        reason = f"it has more than {self._config.group_max_size} members"
+        self._timers.schedule(
+            f"shrink {group.group_id}", 0, lambda now: self._rebalance.rebalance_or_complete(group, reason, now)
+        )
 
     def on_unloaded(self) -> None:
         code = ErrorCode.NOT_COORDINATOR

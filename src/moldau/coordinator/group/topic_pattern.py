@@ -44,7 +44,7 @@ class TopicPattern:
             raise _invalid(pattern[:40] + "...", f"it is longer than {MAX_LENGTH} characters")
         self._automaton = _Automaton()
         start, end = _Parser(pattern, self._automaton).parse()
-        self._start = frozenset(self._automaton.closure([start]))
+        self._start = frozenset(self._automaton.closure([start], at_start=True))
         self._end = end
         # Names share prefixes, and so do the sets of states they lead to.
         self._steps: dict[tuple[frozenset[int], str], frozenset[int]] = {}
@@ -61,7 +61,7 @@ class TopicPattern:
             states = following
             if not states:
                 return False
-        return self._end in states
+        return self._end in self._automaton.closure(states, at_start=not name, at_end=True)
 
     def select(self, names: Iterable[str]) -> frozenset[str]:
         return frozenset(name for name in names if self.matches(name))
@@ -69,7 +69,10 @@ class TopicPattern:
 
 class _Automaton:
     def __init__(self) -> None:
+        # Where a state leads to: without a character, at the start of the name, at its end, by a character.
         self.free: list[list[int]] = []
+        self.at_start: dict[int, int] = {}
+        self.at_end: dict[int, int] = {}
         self.tests: list[tuple[Test, int] | None] = []
 
     def state(self) -> int:
@@ -79,14 +82,21 @@ class _Automaton:
         self.tests.append(None)
         return len(self.free) - 1
 
-    def closure(self, states: Iterable[int]) -> set[int]:
+    def closure(self, states: Iterable[int], *, at_start: bool = False, at_end: bool = False) -> set[int]:
         """All states that can be reached without a character."""
-        seen, todo = set(states), list(states)
+        seen = set(states)
+        todo = list(seen)
         while todo:
-            for state in self.free[todo.pop()]:
-                if state not in seen:
-                    seen.add(state)
-                    todo.append(state)
+            state = todo.pop()
+            following = list(self.free[state])
+            if at_start and state in self.at_start:
+                following.append(self.at_start[state])
+            if at_end and state in self.at_end:
+                following.append(self.at_end[state])
+            for each in following:
+                if each not in seen:
+                    seen.add(each)
+                    todo.append(each)
         return seen
 
     def step(self, states: Iterable[int], character: str) -> frozenset[int]:
@@ -134,14 +144,14 @@ class _Parser:
     def _sequence(self) -> tuple[int, int]:
         start = end = self._automaton.state()
         while self._at < len(self._pattern) and self._pattern[self._at] not in "|)":
-            first, last = self._repeated(start == end)
+            first, last = self._repeated()
             self._automaton.free[end].append(first)
             end = last
         return start, end
 
-    def _repeated(self, first_in_sequence: bool) -> tuple[int, int]:
+    def _repeated(self) -> tuple[int, int]:
         begin = self._at
-        fragment = self._atom(first_in_sequence)
+        fragment = self._atom()
         after = self._at
         bounds = self._bounds()
         if bounds is None:
@@ -150,12 +160,12 @@ class _Parser:
         if self._at < len(self._pattern) and self._pattern[self._at] in "*+":
             raise _invalid(self._pattern, "a repetition is repeated")
         end_of_repeat = self._at
-        result = self._repeat(fragment, bounds, begin, after, first_in_sequence)
+        result = self._repeat(fragment, bounds, begin, after)
         self._at = end_of_repeat
         return result
 
     def _repeat(
-        self, fragment: tuple[int, int], bounds: tuple[int, int | None], begin: int, after: int, first: bool
+        self, fragment: tuple[int, int], bounds: tuple[int, int | None], begin: int, after: int
     ) -> tuple[int, int]:
         """The fragment is read again from the pattern for every copy that is needed."""
         least, most = bounds
@@ -168,7 +178,7 @@ class _Parser:
             if copies:
                 return copies.pop()
             self._at = begin
-            fresh = self._atom(first)
+            fresh = self._atom()
             assert self._at == after
             return fresh
 
@@ -212,7 +222,7 @@ class _Parser:
             raise _invalid(self._pattern, f"the repetition {{{inside}}} is out of range")
         return least, most
 
-    def _atom(self, first_in_sequence: bool) -> tuple[int, int]:
+    def _atom(self) -> tuple[int, int]:
         character = self._pattern[self._at]
         self._at += 1
         if character == "(":
@@ -221,14 +231,10 @@ class _Parser:
             return self._one(self._class())
         if character == ".":
             return self._one(lambda c: c != "\n")
-        if character == "^":
-            if self._depth or not first_in_sequence:
-                raise _invalid(self._pattern, "^ can only stand at the start")
-            return self._nothing()
-        if character == "$":
-            if self._depth or (self._at < len(self._pattern) and self._pattern[self._at] != "|"):
-                raise _invalid(self._pattern, "$ can only stand at the end")
-            return self._nothing()
+        if character in "^$":
+            start, end = self._automaton.state(), self._automaton.state()
+            (self._automaton.at_start if character == "^" else self._automaton.at_end)[start] = end
+            return start, end
         if character in "*+?":
             raise _invalid(self._pattern, "a repetition has nothing to repeat")
         if character == "\\":
@@ -313,10 +319,6 @@ class _Parser:
         start, end = self._automaton.state(), self._automaton.state()
         self._automaton.tests[start] = (test, end)
         return start, end
-
-    def _nothing(self) -> tuple[int, int]:
-        state = self._automaton.state()
-        return state, state
 
     def _next_is(self, text: str) -> bool:
         return self._pattern.startswith(text, self._at)

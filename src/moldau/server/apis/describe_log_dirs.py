@@ -43,17 +43,20 @@ def _directory(
     cordoned: set[str],
 ) -> DescribeLogDirsResult:
     sizes = {partition: size for partition, size in directory.sizes.items() if asked is None or partition in asked}
+    futures = {place: size for place, size in directory.futures.items() if asked is None or place in asked}
     return DescribeLogDirsResult(
         error_code=ErrorCode.NONE if directory.is_online else ErrorCode.KAFKA_STORAGE_ERROR,
         log_dir=directory.path,
-        topics=_topics(logs, sizes),
+        topics=_topics(logs, sizes, futures),
         total_bytes=directory.total_bytes,
         usable_bytes=directory.usable_bytes,
         is_cordoned="*" in cordoned or directory.path in cordoned,
     )
 
 
-def _topics(logs: LogManager, sizes: Mapping[TopicPartition, int]) -> list[DescribeLogDirsTopic]:
+def _topics(
+    logs: LogManager, sizes: Mapping[TopicPartition, int], futures: Mapping[TopicPartition, int]
+) -> list[DescribeLogDirsTopic]:
     topics: dict[str, DescribeLogDirsTopic] = {}
     for partition, size in sorted(sizes.items()):
         topic = topics.setdefault(partition.topic, DescribeLogDirsTopic(name=partition.topic))
@@ -64,6 +67,18 @@ def _topics(logs: LogManager, sizes: Mapping[TopicPartition, int]) -> list[Descr
                 partition_size=size,
                 # How far this replica is behind what the cluster has; nothing for a leader.
                 offset_lag=0 if log is None else max(0, log.high_watermark - log.log_end_offset),
+            )
+        )
+    for partition, size in sorted(futures.items()):
+        topic = topics.setdefault(partition.topic, DescribeLogDirsTopic(name=partition.topic))
+        current, future = logs.get(partition), logs.futures.logs[partition]
+        topic.partitions.append(
+            DescribeLogDirsPartition(
+                partition_index=partition.partition,
+                partition_size=size,
+                # What is still to be copied.
+                offset_lag=0 if current is None else max(0, current.log_end_offset - future.log_end_offset),
+                is_future_key=True,
             )
         )
     return list(topics.values())

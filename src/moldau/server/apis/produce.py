@@ -35,7 +35,7 @@ from moldau.protocol.records import Compression
 from moldau.replica.delayed_outcomes import DelayedOutcomes, PendingAppend, PendingForce, PendingPartition
 from moldau.replica.partition import Partition
 from moldau.runtime.ports import Chunk
-from moldau.server.apis.transactional_produce import TRANSACTIONAL, Write, ask, held, unverified
+from moldau.server.apis.transactional_produce import ADDS_PARTITIONS, TRANSACTIONAL, Write, ask, held, unverified
 from moldau.server.dispatch import DECLINED, Api, RawAnswer, RawHandler
 from moldau.server.leader_hints import MOVED, leader_hint
 from moldau.server.request_channel import encode_response
@@ -94,7 +94,10 @@ class ProduceCall:
         """Nothing to say beyond numbers."""
         return not self._refusals
 
-    def append(self, topic: str | Uuid, index: int, data: memoryview, start: int, end: int) -> None:
+    def append(
+        self, topic: str | Uuid, index: int, data: memoryview, start: int, end: int, checked: bool = False
+    ) -> None:
+        """Appends the batch for one partition; `checked` if the form of the records has been looked at before."""
         replicas = self._services.replicas
         hosted = (replicas.by_id if self._version >= 13 else replicas.by_name).get(topic)  # type: ignore[arg-type]
         try:
@@ -103,7 +106,8 @@ class ProduceCall:
                 raise KafkaError(replicas.why_missing(topic, index))
             if hosted is not None and hosted.internal:
                 raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{hosted.name} is written by the broker alone.")
-            self._check(data, start, end)
+            if not checked:
+                self._check(data, start, end)
             info = partition.append(data, start, end, self._acks)
         except KafkaError as error:
             if isinstance(error, StorageError):
@@ -219,13 +223,13 @@ def raw_produce(services: Services) -> RawHandler:
     def produce_bytes(
         connection: Connection, data: memoryview, start: int, end: int, version: int, correlation_id: int
     ) -> RawAnswer:
-        plan = parse_produce(data, start, end, version)
+        plan = parse_produce(data, start, end, version, True)
         if plan is None or plan[0] is not None or not -1 <= plan[1] <= 1:
             return DECLINED
         _, acks, timeout_ms, appends = plan
         call = ProduceCall(services, connection, version, acks)
         for topic, index, first, last in appends:
-            call.append(topic, index, data, first, last)
+            call.append(topic, index, data, first, last, True)
 
         def answer() -> list[Chunk]:
             if call.plain:
@@ -279,7 +283,7 @@ def _produce_in_transaction(
         _pass_on(call.finish(request.timeout_ms, call.response), answer)
 
     asking = context.services.transaction_partitions
-    asked = unverified(writes) if asking.required else {}
+    asked = unverified(writes) if asking.required or context.version >= ADDS_PARTITIONS else {}
     if not asked:
         write({})
     elif not ask(asking, request.transactional_id or "", asked, context.version, write):

@@ -7,6 +7,7 @@ from typing import Final
 from moldau.server.apis.add_offsets_to_txn import ADD_OFFSETS_TO_TXN
 from moldau.server.apis.add_partitions_to_txn import ADD_PARTITIONS_TO_TXN
 from moldau.server.apis.alter_configs import ALTER_CONFIGS
+from moldau.server.apis.alter_replica_log_dirs import ALTER_REPLICA_LOG_DIRS
 from moldau.server.apis.api_versions import API_VERSIONS
 from moldau.server.apis.consumer_group_describe import CONSUMER_GROUP_DESCRIBE
 from moldau.server.apis.consumer_group_heartbeat import CONSUMER_GROUP_HEARTBEAT
@@ -72,6 +73,7 @@ BROKER_APIS: Final[tuple[Api, ...]] = (
     TXN_OFFSET_COMMIT,
     DESCRIBE_CONFIGS,
     ALTER_CONFIGS,
+    ALTER_REPLICA_LOG_DIRS,
     DESCRIBE_LOG_DIRS,
     CREATE_PARTITIONS,
     DELETE_GROUPS,

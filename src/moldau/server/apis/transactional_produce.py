@@ -30,7 +30,7 @@ _PRODUCER: Final = Struct(">qh")
 _PRODUCER_AT: Final = 43
 _HEADER_BYTES: Final = 61
 
-_ADDS_PARTITIONS: Final = 12
+ADDS_PARTITIONS: Final = 12
 _KNOWS_ABORTABLE: Final = 11
 _COORDINATOR_AWAY: Final = (
     ErrorCode.NETWORK_EXCEPTION,
@@ -87,7 +87,7 @@ def ask(
         refusal = KafkaError(ErrorCode.INVALID_RECORD, "A transactional request must come from one producer.")
         then(dict.fromkeys(asked, refusal))
         return True
-    answer = partitions.ask(transactional_id, producers.pop(), sorted(asked), add=version >= _ADDS_PARTITIONS)
+    answer = partitions.ask(transactional_id, producers.pop(), sorted(asked), add=version >= ADDS_PARTITIONS)
 
     def settled(codes: dict[TopicPartition, ErrorCode] | None, _: BaseException | None) -> None:
         refusals = {}
@@ -108,7 +108,7 @@ def refused(code: ErrorCode, version: int, place: TopicPartition) -> KafkaError:
         return KafkaError(code, f"{place} was not added to the transaction.")
     if code == ErrorCode.PRODUCER_FENCED:
         return KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH)
-    concurrent = code == ErrorCode.CONCURRENT_TRANSACTIONS and version < _ADDS_PARTITIONS
+    concurrent = code == ErrorCode.CONCURRENT_TRANSACTIONS and version < ADDS_PARTITIONS
     if concurrent or code in _COORDINATOR_AWAY:
         return KafkaError(
             ErrorCode.NOT_ENOUGH_REPLICAS,

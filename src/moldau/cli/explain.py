@@ -1,0 +1,79 @@
+"""`moldau explain`: what state something is in, since when, what it waits for, and what would unblock it."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from time import sleep
+from typing import Any
+
+from moldau.cli.arguments import add_connection, add_json, add_subcommand, add_subcommands, checked, connect
+from moldau.cli.explain_transaction import configure_transaction
+from moldau.cli.group_diagnosis import Finding, diagnose
+from moldau.cli.group_history import last_change
+from moldau.cli.group_positions import group_positions, total_lag
+from moldau.cli.quantities import counted, format_time, parse_duration
+from moldau.cli.table import print_json
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.description = "Explain what something waits for, and what would unblock it."
+    commands = add_subcommands(parser)
+    _configure_group(commands)
+    configure_transaction(commands)
+
+
+def _configure_group(commands: Any) -> None:
+    parser = add_subcommand(
+        commands,
+        "group",
+        _explain_group,
+        "explain a group: its state and since when, who waits for whom, whether it keeps up",
+        "example:\n  moldau explain group shipping --for 10s",
+    )
+    parser.add_argument("name", metavar="GROUP")
+    parser.add_argument(
+        "--for",
+        dest="interval",
+        metavar="TIME",
+        type=checked(parse_duration),
+        default=1.0,
+        help="how long to watch its progress (default 1s)",
+    )
+    add_json(parser)
+    add_connection(parser)
+
+
+def _explain_group(options: Namespace) -> None:
+    from moldau.client.admin.groups import describe_group
+
+    with connect(options) as cluster:
+        before = group_positions(cluster, cluster.run(describe_group(options.name)))
+        sleep(options.interval)
+        group = cluster.run(describe_group(options.name))
+        after = group_positions(cluster, group)
+        since = last_change(cluster, options.name)
+    findings = diagnose(group, before, after, options.interval)
+    if options.json:
+        print_json(
+            {
+                "group": group.group_id,
+                "type": group.type,
+                "state": group.state,
+                "since": since,
+                "members": len(group.members),
+                "lag": total_lag(after),
+                "findings": [finding._asdict() for finding in findings],
+            }
+        )
+        return
+    when = f" since {format_time(since)}" if since is not None else ""
+    members = counted(len(group.members), "member")
+    print(f"{group.group_id} is a {group.type} group, {group.state}{when}, with {members}.")
+    print_findings(findings)
+
+
+def print_findings(findings: list[Finding]) -> None:
+    for finding in findings:
+        print(f"- {finding.fact}")
+        if finding.advice is not None:
+            print(f"  -> {finding.advice}")
