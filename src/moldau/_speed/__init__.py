@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 
 from moldau._speed.reference import (
+    BatchFilter,
     BatchHeader,
     ColumnBuilder,
     Columns,
     Header,
     HeaderColumns,
+    Mark,
+    OffsetMap,
     Record,
     RecordData,
     RecordsSummary,
@@ -32,7 +35,7 @@ COMPILED = False
 if os.environ.get("MOLDAU_PURE") != "1":
     try:
         # All or none: the kernels share C types, which the plain ones do not have.
-        from moldau._speed import codec, columns, records, writer  # noqa: F401
+        from moldau._speed import codec, columns, compaction, records, writer  # noqa: F401
     except ImportError:
         pass
     else:
@@ -45,6 +48,7 @@ if os.environ.get("MOLDAU_PURE") != "1":
             set_max_timestamp,
         )
         from moldau._speed.columns import ColumnBuilder
+        from moldau._speed.compaction import BatchFilter, OffsetMap
         from moldau._speed.records import Record, RecordsSummary, check_records, decode_records
         from moldau._speed.writer import RecordWriter
 
@@ -52,11 +56,14 @@ if os.environ.get("MOLDAU_PURE") != "1":
 
 __all__ = [
     "COMPILED",
+    "BatchFilter",
     "BatchHeader",
     "ColumnBuilder",
     "Columns",
     "Header",
     "HeaderColumns",
+    "Mark",
+    "OffsetMap",
     "Record",
     "RecordData",
     "RecordWriter",

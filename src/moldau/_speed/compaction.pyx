@@ -3,12 +3,11 @@
 Everything that loops over records runs without the GIL, so that a thread that compacts does not slow down the loop.
 """
 
-from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, PyBuffer_Release
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from moldau._speed.codec cimport (
     FAULT_NONE,
@@ -19,7 +18,6 @@ from moldau._speed.codec cimport (
     check_batch,
     check_frame,
     checksum,
-    get16,
     get32,
     get64,
     next_record,
@@ -102,6 +100,13 @@ cdef class OffsetMap:
 
     def __dealloc__(self):
         free(self.memory)
+
+    def close(self):
+        cdef Slot *memory = self.memory
+        self.memory = NULL
+        self.slots = self.limit = self.size = 0
+        with nogil:
+            free(memory)
 
     cdef inline Slot *find(self, const uint8_t *key, int32_t size) noexcept nogil:
         """The slot of the key, or the empty one where it would go; NULL when all are taken by others."""
@@ -238,7 +243,7 @@ cdef class BatchFilter:
     cdef int64_t *kept
     cdef Py_ssize_t kept_count
     cdef uint8_t *memory
-    cdef Py_ssize_t used, room
+    cdef Py_ssize_t used, room, taken
     cdef uint8_t *chosen
     cdef Py_ssize_t chosen_room
     cdef int64_t *marks
@@ -380,9 +385,7 @@ cdef class BatchFilter:
             at[0] = p
             if after == NULL:
                 return code
-            self.chosen[index] = not flags & DISCARD and (
-                flags & KEEP_RECORDS or self.retains(&parts, drop_tombstones)
-            )
+            self.chosen[index] = (flags & KEEP_RECORDS) != 0 or self.retains(&parts, drop_tombstones)
             if self.chosen[index]:
                 if found.count == 0 or parts.timestamp > found.max_timestamp:
                     found.max_timestamp = parts.timestamp
@@ -398,9 +401,14 @@ cdef class BatchFilter:
 
     cdef int add(self, const uint8_t *batch, Py_ssize_t size, int flags, const uint8_t **at) noexcept nogil:
         cdef Selection found
-        cdef int code = self.select(batch, size, flags, &found, at)
+        cdef int code = FAULT_NONE
         cdef bint has_horizon = (batch[22] & DELETE_HORIZON) != 0
         cdef bint sets_horizon
+        if flags & DISCARD:
+            found.count = 0
+            self.records_read += get32(batch + 57)
+        else:
+            code = self.select(batch, size, flags, &found, at)
         if code:
             return code
         if found.count == 0:
@@ -578,12 +586,15 @@ cdef class BatchFilter:
                     self.marks[4 * index + 3],
                 )
             )
-        data = memoryview(b"")
-        if self.used:
-            data = PyMemoryView_FromMemory(<char *> self.memory, self.used, PyBUF_READ)
+        self.taken = self.used
+        data = memoryview(self) if self.used else memoryview(b"")
         self.used = 0
         self.mark_count = 0
         return data, marks
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        # The view holds on to the filter, so its memory stays; what is in it is the caller's promise.
+        PyBuffer_FillInfo(view, self, self.memory, self.taken, 1, flags)
 
     @property
     def pending(self):

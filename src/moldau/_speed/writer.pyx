@@ -27,18 +27,6 @@ cdef extern from *:
 
 
 cdef class RecordWriter:
-    # The batch grows in `memory` behind room for its header, so that packing an uncompressed one copies it once.
-    cdef uint8_t *memory
-    cdef Py_ssize_t used
-    cdef Py_ssize_t room
-    cdef Py_ssize_t max_size
-    cdef bint has_fixed_base
-    cdef int64_t fixed_base
-    cdef readonly int64_t base_timestamp
-    cdef readonly int64_t max_timestamp
-    cdef readonly int32_t count
-    cdef readonly int32_t last_offset_delta
-
     def __cinit__(self, Py_ssize_t max_size=INT32_MAX, base_timestamp=None):
         if not 0 <= max_size <= INT32_MAX:
             raise ValueError(f"a batch cannot be {max_size} bytes long")
@@ -97,7 +85,7 @@ cdef class RecordWriter:
         body = 1 + size_of_varlong(gap) + size_of_varlong(offset_delta) + size_of_varlong(key_size)
         body += max(key_size, 0) + size_of_varlong(value_size) + max(value_size, 0)
         if headers:
-            tail = pack_headers(headers)
+            tail = headers if PyBytes_CheckExact(headers) else pack_headers(headers)
             body += PyBytes_GET_SIZE(tail)
         else:
             body += 1

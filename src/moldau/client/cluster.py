@@ -208,12 +208,12 @@ class Cluster:
         if monotonic() + delay >= deadline:
             raise step.because
         sleep(delay)
-        if step.because.code in _STALE or isinstance(step.because, ConnectionFailed):
+        if step.because.code in STALE or isinstance(step.because, ConnectionFailed):
             self.doubt()
 
 
 # Errors that say the view is out of date.
-_STALE = frozenset(
+STALE = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.LEADER_NOT_AVAILABLE,

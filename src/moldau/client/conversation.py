@@ -31,12 +31,18 @@ NOT_THERE: Final = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UN
 
 @dataclass(slots=True, frozen=True)
 class Ask:
-    """One request to one node; the step's result is the response object."""
+    """One request to one node; the step's result is the response object.
+
+    `timeout` is for requests that a broker may keep for longer than usual before it answers, and `lane` names another
+    connection to the same node for them, so that they hold up nobody else. (The blocking face has one for everything.)
+    """
 
     request: Request
     to: int = ANY_NODE
     at_most: int | None = None
     answered: bool = True
+    timeout: float | None = None
+    lane: str = ""
 
 
 @dataclass(slots=True, frozen=True)

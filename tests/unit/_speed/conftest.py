@@ -13,7 +13,9 @@ from moldau._speed import reference
 
 def _compiled() -> Any:
     try:
-        modules = [import_module(f"moldau._speed.{name}") for name in ("codec", "records", "writer", "columns")]
+        modules = [
+            import_module(f"moldau._speed.{name}") for name in ("codec", "records", "writer", "columns", "compaction")
+        ]
     except ImportError:
         pytest.skip("the kernels are not compiled")
     found = {name: vars(module)[name] for module in modules for name in reference.__all__ if name in vars(module)}

@@ -9,7 +9,6 @@ from moldau.errors import ErrorCode
 from moldau.metadata.features import FEATURES, bootstrap_records, downgrade_loses_metadata, supported_features
 from moldau.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 
-
 NEW_CLUSTER = {"metadata.version": 30, "transaction.version": 2, "group.version": 1}
 
 

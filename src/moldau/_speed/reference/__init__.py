@@ -11,15 +11,19 @@ from moldau._speed.reference.codec import (
     set_max_timestamp,
 )
 from moldau._speed.reference.columns import ColumnBuilder, Columns, HeaderColumns
+from moldau._speed.reference.compaction import BatchFilter, Mark, OffsetMap
 from moldau._speed.reference.records import Header, Record, RecordsSummary, check_records, decode_records
 from moldau._speed.reference.writer import RecordData, RecordWriter
 
 __all__ = [
+    "BatchFilter",
     "BatchHeader",
     "ColumnBuilder",
     "Columns",
     "Header",
     "HeaderColumns",
+    "Mark",
+    "OffsetMap",
     "Record",
     "RecordData",
     "RecordWriter",

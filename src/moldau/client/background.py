@@ -1,0 +1,122 @@
+"""A loop on a thread of its own: where the clients' network lives while the application does something else.
+
+One thread per client: it connects, sends, receives, keeps time, and runs the callbacks of futures. It is a daemon, so
+an application that forgets to close a client can still end; `close` leaves neither thread nor descriptor behind.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from itertools import count
+from typing import Generic, TypeVar
+
+from moldau.client.conversation import Conversation
+from moldau.client.errors import RequestTimedOut
+from moldau.client.network import ClientNetwork
+from moldau.deferred import Deferred
+from moldau.runtime.clock import SystemClock
+from moldau.runtime.network import EpollNetwork
+from moldau.runtime.reactor import Reactor
+from moldau.runtime.workers import ThreadWorkers
+
+T = TypeVar("T")
+
+_numbers = count(1)
+
+
+class Waiter(Generic[T]):
+    """What another thread waits on; settled on the loop's thread."""
+
+    __slots__ = ("_error", "_event", "_value")
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._value: T | None = None
+        self._error: BaseException | None = None
+
+    def settle(self, value: T | None, error: BaseException | None) -> None:
+        self._value, self._error = value, error
+        self._event.set()
+
+    @property
+    def settled(self) -> bool:
+        return self._event.is_set()
+
+    def wait(self, timeout: float | None) -> T:
+        if not self._event.wait(timeout):
+            raise RequestTimedOut("There was no answer in the time allowed.")
+        if self._error is not None:
+            raise self._error
+        return self._value  # type: ignore[return-value]
+
+
+class Background:
+    """`start` is given the loop, network and clock on the new thread and builds what lives there."""
+
+    def __init__(self, name: str) -> None:
+        self.loop = Reactor()
+        self.clock = SystemClock()
+        self._workers = ThreadWorkers(self.loop.call_from_thread, threads=1)
+        self.network = EpollNetwork(self.loop, lambda: self._workers)
+        self._thread = threading.Thread(target=self.loop.run, name=f"{name}-{next(_numbers)}", daemon=True)
+        self._closed = False
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        self._thread.start()
+
+    @property
+    def on_thread(self) -> bool:
+        return threading.current_thread() is self._thread
+
+    def call(self, callback: Callable[[], None]) -> None:
+        """Runs `callback` on the loop's thread, soon."""
+        self.loop.call_from_thread(callback)
+
+    def get(self, ask: Callable[[], Deferred[T]], timeout: float | None) -> T:
+        """Runs `ask` on the loop's thread and waits for what it promises."""
+        waiter: Waiter[T] = Waiter()
+
+        def begin() -> None:
+            try:
+                promised = ask()
+            except BaseException as error:
+                waiter.settle(None, error)
+            else:
+                promised.then(waiter.settle)
+
+        if self.on_thread:
+            raise RuntimeError("a callback on the client's own thread cannot wait for an answer that comes to it")
+        self.call(begin)
+        return waiter.wait(timeout)
+
+    def run(self, network: ClientNetwork, conversation: Conversation[T], timeout: float) -> T:
+        """Has a conversation on the loop and waits for its result."""
+        # The conversation ends by itself when its time is over; the margin only guards against a loop that hangs.
+        return self.get(lambda: network.perform(conversation, timeout), timeout + 5.0)
+
+    def close(self, last: Callable[[], None] | None = None) -> None:
+        """Ends the loop after `last` has run on it; on return nothing is left. From a callback it returns at once."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+
+        def end() -> None:
+            if last is not None:
+                last()
+            self.network.close()
+            # One more turn, so that those who waited on connections hear of their end before the loop stops.
+            self.loop.call_soon(lambda: self.loop.call_soon(self.loop.stop))
+
+        self.call(end)
+        if self.on_thread:
+            threading.Thread(target=self._finish, name="closing", daemon=True).start()
+        else:
+            self._finish()
+
+    def _finish(self) -> None:
+        self._thread.join()
+        self._workers.close()
+        self.loop.close()

@@ -1,0 +1,159 @@
+"""The application's side of group membership: when to join, what the listener is told, what is read afterwards.
+
+Everything here happens inside `poll`, on the application's thread: a listener may commit, seek and take its time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from time import monotonic
+from typing import Any
+
+from moldau.client.background import Background, Waiter
+from moldau.client.consumer.membership import ClassicMembership, Joined
+from moldau.client.errors import RequestTimedOut
+from moldau.client.exceptions import named
+from moldau.client.metadata import ClusterView
+from moldau.client.network import ClientNetwork
+from moldau.types import TopicPartition
+
+
+class ConsumerRebalanceListener:
+    """To be overridden. Called from within `poll`."""
+
+    def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
+        """Before partitions go to another member: the last chance to commit what was read of them."""
+
+    def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
+        """After partitions came, before the first record of them is handed out."""
+
+    def on_partitions_lost(self, lost: Iterable[TopicPartition]) -> None:
+        """Partitions went to another member before anybody could be asked; nothing can be committed for them."""
+        self.on_partitions_revoked(lost)
+
+
+class Rebalancer:
+    """`assigned(partitions)` makes the consumer read exactly these; `before_revoking` commits what was read."""
+
+    def __init__(
+        self,
+        background: Background,
+        network: ClientNetwork,
+        membership: ClassicMembership,
+        assigned: Callable[[Iterable[TopicPartition]], None],
+        before_revoking: Callable[[], None],
+        *,
+        exclude_internal: bool,
+    ) -> None:
+        self.membership = membership
+        self.listener: Any = None
+        self.pattern: re.Pattern[str] | None = None
+        self._background = background
+        self._network = network
+        self._assigned = assigned
+        self._before_revoking = before_revoking
+        self._exclude_internal = exclude_internal
+        self._current: set[TopicPartition] = set()
+        self._joining: Waiter[Joined] | None = None
+        network.watch(self._look_at)
+
+    def subscribe(self, topics: Iterable[str], pattern: str | re.Pattern[str] | None, listener: Any) -> None:
+        self.listener = listener
+        self.pattern = re.compile(pattern) if isinstance(pattern, str) else pattern
+
+        def begin() -> None:
+            self._network.topics_of_interest |= set(topics)
+            self._network.interested_in_all = self.pattern is not None
+            self._network.refresh()
+
+        self.membership.topics = frozenset(topics)
+        self.membership.rejoin = True
+        self._background.call(begin)
+
+    def _look_at(self, view: ClusterView) -> None:
+        """With a pattern, new topics that match are part of the subscription."""
+        if self.pattern is None:
+            return
+        matching = frozenset(
+            name
+            for name, topic in view.topics.items()
+            if self.pattern.match(name) and not (topic.internal and self._exclude_internal)
+        )
+        if matching != self.membership.topics:
+            self.membership.topics = matching
+            self.membership.rejoin = True
+
+    def ensure(self, deadline: float) -> None:
+        """Takes part in the group as far as there is time; without a share of the work there is nothing to read."""
+        membership = self.membership
+        membership.last_poll = monotonic()
+        if membership.fatal is not None:
+            raise named(membership.fatal)
+        while (membership.rejoin or self._joining is not None) and membership.topics:
+            if self._joining is None:
+                self._prepare()
+                self._joining = self._begin_join()
+            try:
+                joined = self._joining.wait(max(0.0, deadline - monotonic()))
+            except RequestTimedOut as error:
+                if self._joining.settled:
+                    self._joining = None
+                    raise named(error) from None
+                return
+            except Exception as error:
+                self._joining = None
+                raise named(error) from None
+            self._joining = None
+            self._complete(joined)
+
+    def _begin_join(self) -> Waiter[Joined]:
+        waiter: Waiter[Joined] = Waiter()
+        # As long as it takes: the group decides when a round is over.
+        forever = 10 * self.membership.options.rebalance_timeout_ms / 1000
+        self._background.call(lambda: self._network.perform(self.membership.join(), forever).then(waiter.settle))
+        return waiter
+
+    def _prepare(self) -> None:
+        """Before joining: give back what cannot be kept. Cooperative assignors keep everything for now."""
+        membership = self.membership
+        if membership.lost:
+            membership.lost = False
+            membership.owned = []
+            gone, self._current = self._current, set()
+            self._assigned(())
+            self._tell("on_partitions_lost", gone)
+        elif not all(each.cooperative for each in membership.options.assignors):
+            self._before_revoking()
+            gone, self._current = self._current, set()
+            self._tell("on_partitions_revoked", gone)
+            self._assigned(())
+
+    def _complete(self, joined: Joined) -> None:
+        share = set(joined.share)
+        gone, new = self._current - share, share - self._current
+        if gone:
+            self._before_revoking()
+            self._tell("on_partitions_revoked", gone)
+            # Others wait for these; another round hands them out.
+            self.membership.rejoin = True
+        self._current = share
+        self.membership.owned = sorted(share)
+        self._assigned(share)
+        self._tell("on_partitions_assigned", new, always=True)
+
+    def leave(self) -> None:
+        """The end of membership, in order."""
+        self._before_revoking()
+        gone, self._current = self._current, set()
+        self._tell("on_partitions_revoked", gone)
+        self._network.unwatch(self._look_at)
+
+    def _tell(self, what: str, partitions: set[TopicPartition], *, always: bool = False) -> None:
+        if self.listener is None or not (partitions or always):
+            return
+        hook = getattr(self.listener, what, None)
+        if hook is None and what == "on_partitions_lost":
+            hook = self.listener.on_partitions_revoked
+        if hook is not None:
+            hook(partitions)

@@ -1,0 +1,117 @@
+"""What the consumer can be told: kafka-python's names and defaults, checked before anything is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from moldau.client.admin.offsets import IsolationLevel
+from moldau.client.consumer.assignors import ASSIGNORS, PartitionAssignor
+from moldau.client.consumer.fetched import Deserialize
+from moldau.client.consumer.fetcher import FetchOptions
+from moldau.client.consumer.membership import GroupOptions
+from moldau.client.consumer.reading import EARLIEST, LATEST
+from moldau.client.exceptions import KafkaConfigurationError
+from moldau.client.settings import merged
+
+DEFAULTS: Final[dict[str, Any]] = {
+    "client_rack": "",
+    "group_id": None,
+    "group_instance_id": None,
+    "group_protocol": "classic",
+    "key_deserializer": None,
+    "value_deserializer": None,
+    "enable_incremental_fetch_sessions": True,
+    "fetch_max_wait_ms": 500,
+    "fetch_min_bytes": 1,
+    "fetch_max_bytes": 52_428_800,
+    "max_partition_fetch_bytes": 1_048_576,
+    "auto_offset_reset": "latest",
+    "enable_auto_commit": True,
+    "auto_commit_interval_ms": 5000,
+    "default_offset_commit_callback": None,
+    "check_crcs": True,
+    "isolation_level": "read_uncommitted",
+    "partition_assignment_strategy": ("range", "roundrobin"),
+    "max_poll_records": 500,
+    "max_poll_interval_ms": 300_000,
+    "session_timeout_ms": 45_000,
+    "heartbeat_interval_ms": 3000,
+    "consumer_timeout_ms": float("inf"),
+    "exclude_internal_topics": True,
+    "metric_group_prefix": "consumer",
+    "interceptors": (),
+}
+
+_RESETS: Final = {
+    "earliest": EARLIEST,
+    "smallest": EARLIEST,
+    "latest": LATEST,
+    "largest": LATEST,
+    "none": None,
+}
+
+
+def read_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    config = merged(DEFAULTS, given)
+    if config["auto_offset_reset"] not in _RESETS:
+        raise KafkaConfigurationError("auto_offset_reset must be 'earliest', 'latest' or 'none'.")
+    if config["isolation_level"] not in ("read_uncommitted", "read_committed"):
+        raise KafkaConfigurationError("isolation_level must be 'read_uncommitted' or 'read_committed'.")
+    if config["group_protocol"] != "classic":
+        raise KafkaConfigurationError("group_protocol must be 'classic': the new group protocol is not built here yet.")
+    if config["heartbeat_interval_ms"] >= config["session_timeout_ms"]:
+        raise KafkaConfigurationError("heartbeat_interval_ms must be below session_timeout_ms.")
+    if config["max_poll_records"] < 1:
+        raise KafkaConfigurationError("max_poll_records must be at least 1.")
+    config["partition_assignment_strategy"] = tuple(_assignor(each) for each in config["partition_assignment_strategy"])
+    if not config["partition_assignment_strategy"]:
+        raise KafkaConfigurationError("partition_assignment_strategy names no assignor.")
+    return config
+
+
+def _assignor(given: Any) -> PartitionAssignor:
+    """A name, one of our classes, or another library's class of the same name."""
+    if isinstance(given, PartitionAssignor):
+        return given
+    name = given if isinstance(given, str) else getattr(given, "name", None)
+    if name not in ASSIGNORS:
+        raise KafkaConfigurationError(f"There is no assignor {given!r}; there are {', '.join(ASSIGNORS)}.")
+    return ASSIGNORS[name]()
+
+
+def fetch_options(config: Mapping[str, Any]) -> FetchOptions:
+    return FetchOptions(
+        max_wait_ms=config["fetch_max_wait_ms"],
+        min_bytes=config["fetch_min_bytes"],
+        max_bytes=config["fetch_max_bytes"],
+        partition_bytes=config["max_partition_fetch_bytes"],
+        isolation=IsolationLevel[config["isolation_level"].upper()],
+        check_crcs=config["check_crcs"],
+        rack=config["client_rack"],
+        sessions=config["enable_incremental_fetch_sessions"],
+        reset=_RESETS[config["auto_offset_reset"]],
+        deserializers=_deserializers(config["key_deserializer"], config["value_deserializer"]),
+    )
+
+
+def group_options(config: Mapping[str, Any]) -> GroupOptions:
+    return GroupOptions(
+        group_id=config["group_id"],
+        instance_id=config["group_instance_id"],
+        session_timeout_ms=config["session_timeout_ms"],
+        rebalance_timeout_ms=config["max_poll_interval_ms"],
+        heartbeat_interval=config["heartbeat_interval_ms"] / 1000,
+        assignors=config["partition_assignment_strategy"],
+    )
+
+
+def _deserializers(key: Any, value: Any) -> Callable[[str], tuple[Deserialize, Deserialize]]:
+    """Functions are called as they are; objects are told the topic as well."""
+
+    def of(deserializer: Any, topic: str) -> Deserialize:
+        if deserializer is None or not hasattr(deserializer, "deserialize"):
+            return deserializer  # type: ignore[no-any-return]
+        return lambda data: deserializer.deserialize(topic, [], data)
+
+    return lambda topic: (of(key, topic), of(value, topic))

@@ -1,0 +1,82 @@
+"""Handing out what was fetched, partition after partition, so that none is left behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moldau.client.consumer.fetched import ConsumerRecord
+from moldau.client.consumer.fetcher import Fetcher
+from moldau.client.consumer.reading import Reading
+from moldau.protocol.records import ColumnBuilder, Columns
+from moldau.types import TopicPartition
+
+
+def take_records(
+    fetcher: Fetcher, order: list[TopicPartition], most: int
+) -> tuple[dict[TopicPartition, list[ConsumerRecord]], bool]:
+    """Up to `most` records, and whether there is room now to fetch more. `order` says whose turn it is."""
+    taken: dict[TopicPartition, list[ConsumerRecord]] = {}
+    drained = False
+    left = most
+    with fetcher.changed:
+        for where in tuple(order):
+            reading = fetcher.readings.get(where)
+            if reading is None or reading.paused or not reading.buffered:
+                continue
+            records: list[ConsumerRecord] = []
+            while reading.buffered and left > 0:
+                fetched = reading.buffered[0]
+                try:
+                    more = fetched.take(left)
+                except Exception:
+                    if taken or records:
+                        break  # first what is good; the next poll meets the bad one again
+                    raise
+                records = records + more if records else more
+                left -= len(more)
+                drained = _step(reading) or drained
+            if records:
+                taken[where] = records
+            if left <= 0:
+                _to_the_end(order, where, reading)
+                break
+    fetcher.counters.records += most - left
+    return taken, drained
+
+
+def take_columns(fetcher: Fetcher, order: list[TopicPartition]) -> tuple[dict[TopicPartition, Columns], bool]:
+    """Everything that is here, as columns."""
+    taken: dict[TopicPartition, Any] = {}
+    drained = False
+    with fetcher.changed:
+        for where in order:
+            reading = fetcher.readings.get(where)
+            if reading is None or reading.paused or not reading.buffered:
+                continue
+            builder = ColumnBuilder(headers=True)
+            while reading.buffered:
+                reading.buffered[0].columns(builder)
+                drained = _step(reading) or drained
+            columns = builder.finish()
+            if columns.rows:
+                taken[where] = columns
+                fetcher.counters.records += columns.rows
+    return taken, drained
+
+
+def _step(reading: Reading) -> bool:
+    """The position follows what was taken; an answer that is used up makes room for the next."""
+    fetched = reading.buffered[0]
+    reading.position = fetched.position
+    reading.position_epoch = fetched.last_epoch
+    if not fetched.done:
+        return False
+    reading.buffered.popleft()
+    return True
+
+
+def _to_the_end(order: list[TopicPartition], where: TopicPartition, reading: Reading) -> None:
+    """A partition with more to give is gone on with; one that is used up lets the others go first."""
+    if not reading.buffered and where in order:
+        order.remove(where)
+        order.append(where)

@@ -1,0 +1,126 @@
+"""One connection on a loop: an `Exchange` between a transport and those who ask.
+
+Everything here runs on the loop's thread. A link is made once and dies once; whoever wants to talk to the node again
+makes another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from moldau.client.addresses import Address
+from moldau.client.connection import MAX_FRAME
+from moldau.client.errors import ConnectionFailed, RequestTimedOut
+from moldau.client.exchange import Call, Exchange
+from moldau.client.versions import NodeVersions, Request, api_name
+from moldau.deferred import Deferred
+from moldau.errors import MoldauError
+from moldau.runtime.ports import Clock, Network, Transport
+
+# The exchange's own limit: those who pipeline (the producer's sender) count for themselves and stay below.
+_MAX_IN_FLIGHT: Final = 100
+
+
+class Link:
+    """`ready` settles when versions are agreed on, or with the reason why that will not happen."""
+
+    def __init__(
+        self,
+        address: Address,
+        network: Network,
+        clock: Clock,
+        *,
+        client_id: str,
+        connect_timeout: float,
+        lost: Callable[[Link, MoldauError], None],
+    ) -> None:
+        self.address = address
+        self.ready: Deferred[Link] = Deferred()
+        self.failure: MoldauError | None = None
+        self.produce_in_flight = 0
+        self._clock = clock
+        self._lost = lost
+        self._deadlines: dict[Call, float] = {}
+        self._connect_deadline = clock.monotonic() + connect_timeout
+        self._used = clock.monotonic()
+        self._exchange = Exchange(client_id, max_in_flight=_MAX_IN_FLIGHT)
+        self._transport: Transport = network.connect(address.host, address.port, lambda _: self, max_frame=MAX_FRAME)
+        self._transport.send(self._exchange.take_outgoing())
+
+    @property
+    def usable(self) -> bool:
+        return self.failure is None
+
+    @property
+    def versions(self) -> NodeVersions | None:
+        return self._exchange.versions
+
+    @property
+    def idle_since(self) -> float | None:
+        """When it was last asked something; None while an answer is missing."""
+        return None if self._deadlines else self._used
+
+    def ask(self, request: Request, timeout: float, *, at_most: int | None = None, answered: bool = True) -> Call:
+        """Sends now, or as soon as versions are known. Without an answer in `timeout` seconds the link is given up:
+        answers come in order, and nobody knows when the next one will."""
+        self._used = self._clock.monotonic()
+        call = self._exchange.call(request, at_most=at_most, answered=answered)
+        if not call.settled:
+            self._deadlines[call] = self._used + timeout
+            call.then(lambda _value, _error: self._settled(call))
+        self._transport.send(self._exchange.take_outgoing())
+        return call
+
+    def _settled(self, call: Call) -> None:
+        self._deadlines.pop(call, None)
+
+    def check_time(self, now: float) -> None:
+        """Gives the link up if it took too long to stand or to answer."""
+        if self._exchange.versions is None:
+            if now >= self._connect_deadline:
+                self.give_up(ConnectionFailed(f"{self.address} does not answer: timed out."))
+            return
+        overdue = next((call for call, deadline in self._deadlines.items() if deadline <= now), None)
+        if overdue is not None:
+            name = api_name(overdue.request.API_KEY)
+            self.give_up(RequestTimedOut(f"{self.address} did not answer {name} in time."))
+
+    def give_up(self, error: MoldauError) -> None:
+        if self.failure is not None:
+            return
+        self.failure = error
+        self._transport.close("given up")
+        self._lost(self, error)
+        if not self.ready.settled:
+            self.ready.fail(error)
+        self._exchange.lost(error)
+
+    def close(self) -> None:
+        self.give_up(ConnectionFailed(f"The connection to {self.address} is closed."))
+
+    # ----------------------------------------------------------------------------------- the Receiver of its transport
+
+    def frame(self, data: memoryview, start: int, end: int) -> None:
+        # A copy, because answers are read after this call: fetched records stay until the application takes them.
+        try:
+            self._exchange.frame(memoryview(bytes(data[start:end])))
+        except MoldauError as error:
+            self.give_up(error)
+            return
+        outgoing = self._exchange.take_outgoing()
+        if outgoing:
+            self._transport.send(outgoing)
+        if self._exchange.versions is not None and not self.ready.settled:
+            self.ready.resolve(self)
+
+    def drained(self) -> None:
+        pass
+
+    def closed(self, reason: str | None) -> None:
+        if self._exchange.versions is None:
+            self.give_up(ConnectionFailed(f"{self.address} does not answer: {reason or 'the connection was closed'}."))
+        else:
+            self.give_up(
+                ConnectionFailed(f"The connection to {self.address} was lost" + (f": {reason}." if reason else "."))
+            )

@@ -1,0 +1,274 @@
+"""The client on a loop: links to the nodes, the view of the cluster, and whoever wants to be told when it changes.
+
+The same steps as the blocking `Cluster` performs, without waiting: every question is a `Deferred`. `perform` drives a
+conversation from step to step. Runs on the loop's thread only and knows time, chance and sockets through the ports
+alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from random import shuffle
+from typing import Any, Final, TypeVar
+
+from moldau.client.addresses import Address
+from moldau.client.backoff import Backoff
+from moldau.client.conversation import ANY_NODE, CONTROLLER, Ask, Conversation, Learn
+from moldau.client.errors import ConnectionFailed, NoBrokerAnswers
+from moldau.client.link import Link
+from moldau.client.metadata import ClusterView
+from moldau.client.talk import Talk, into
+from moldau.deferred import Deferred
+from moldau.errors import ErrorCode, KafkaError, MoldauError, error_code
+from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from moldau.runtime.ports import Clock, Loop, Network, TimerHandle
+
+T = TypeVar("T")
+
+_TICK: Final = 0.5
+
+MAIN_LANE: Final = ""
+
+
+class ClientNetwork:
+    def __init__(
+        self,
+        bootstrap: Sequence[Address],
+        loop: Loop,
+        network: Network,
+        clock: Clock,
+        *,
+        client_id: str,
+        request_timeout: float = 30.0,
+        connect_timeout: float = 10.0,
+        backoff: Backoff | None = None,
+        reconnect: Backoff | None = None,
+        metadata_max_age: float = 300.0,
+        idle_limit: float = 540.0,
+    ) -> None:
+        self.bootstrap = list(bootstrap)
+        self.loop = loop
+        self.clock = clock
+        self.client_id = client_id
+        self.request_timeout = request_timeout
+        self.backoff = backoff or Backoff()
+        self.view = ClusterView()
+        self.topics_of_interest: set[str] = set()
+        self.interested_in_all = False
+        self._network = network
+        self._connect_timeout = connect_timeout
+        self._reconnect = reconnect or Backoff(first=0.05, limit=1.0)
+        self._metadata_max_age = metadata_max_age
+        self._idle_limit = idle_limit
+        self._links: dict[tuple[Address, str], Link] = {}
+        self._failures: dict[Address, tuple[int, float]] = {}
+        self._fresh: set[str] = set()
+        self._knows_controller = False
+        self._watchers: list[Callable[[ClusterView], None]] = []
+        self._learned = clock.monotonic()
+        self._refreshing = False
+        self._closed = False
+        self._tick_timer: TimerHandle = loop.call_later(_TICK, self._tick)
+
+    def close(self) -> None:
+        self._closed = True
+        self._tick_timer.cancel()
+        for link in tuple(self._links.values()):
+            link.close()
+
+    @property
+    def connected(self) -> bool:
+        return any(link.versions is not None for link in self._links.values())
+
+    # ------------------------------------------------------------------------------------------------- connections
+
+    def link(self, node: int, lane: str = MAIN_LANE) -> Link:
+        """The link to a node of the view, made now if there is none; it may still be connecting.
+
+        Answers come in order. Who asks what a broker may answer late (a fetch) does so on a lane of its own, and holds
+        up nobody else.
+        """
+        broker = self.view.brokers.get(node)
+        if broker is None:
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"There is no broker with id {node}.")
+        return self._link(broker.address, lane)
+
+    def blocked_for(self, node: int, lane: str = MAIN_LANE) -> float:
+        """Seconds until a node that could not be reached may be tried again."""
+        broker = self.view.brokers.get(node)
+        if broker is None or (broker.address, lane) in self._links:
+            return 0.0
+        return max(0.0, self._failures.get(broker.address, (0, 0.0))[1] - self.clock.monotonic())
+
+    def _link(self, address: Address, lane: str = MAIN_LANE) -> Link:
+        link = self._links.get((address, lane))
+        if link is None:
+            if self._closed:
+                raise ConnectionFailed("The client is closed.")
+            link = self._links[address, lane] = Link(
+                address,
+                self._network,
+                self.clock,
+                client_id=self.client_id,
+                connect_timeout=self._connect_timeout,
+                lost=lambda link, error: self._lost(link, lane),
+            )
+            link.ready.then(self._stands)
+        return link
+
+    def _stands(self, link: Link | None, _error: BaseException | None) -> None:
+        if link is not None:
+            self._failures.pop(link.address, None)
+
+    def _lost(self, link: Link, lane: str) -> None:
+        if self._links.get((link.address, lane)) is link:
+            del self._links[link.address, lane]
+        count = self._failures.get(link.address, (0, 0.0))[0]
+        self._failures[link.address] = (count + 1, self.clock.monotonic() + self._reconnect.delay(count))
+        if not self._closed:
+            self.doubt()
+
+    def _any(self) -> Deferred[Link]:
+        """A link that stands, to whichever node answers first in order of preference."""
+        found: Deferred[Link] = Deferred()
+        for (_, lane), link in self._links.items():
+            if link.versions is not None and lane == MAIN_LANE:
+                found.resolve(link)
+                return found
+        known = [broker.address for broker in self.view.brokers.values()]
+        shuffle(known)
+        # The bootstrap addresses come last but always: all brokers known may have moved elsewhere since.
+        candidates = list(dict.fromkeys([*known, *self.bootstrap]))
+
+        def attempt(link: Link | None, error: BaseException | None) -> None:
+            if link is not None:
+                found.resolve(link)
+            elif candidates and not self._closed:
+                self._link(candidates.pop(0)).ready.then(attempt)
+            elif known and isinstance(error, KafkaError):
+                # There was a cluster a moment ago, so it may come back: an error worth another try.
+                found.fail(error)
+            else:
+                found.fail(NoBrokerAnswers([str(address) for address in self.bootstrap]))
+
+        attempt(None, ConnectionFailed("The client is closed."))
+        return found
+
+    # ------------------------------------------------------------------------------------------------------ steps
+
+    def ask(self, ask: Ask, timeout: float) -> Deferred[Any]:
+        """One request; the answer or the KafkaError it ended in."""
+        answer: Deferred[Any] = Deferred()
+        if ask.to == CONTROLLER and not self._knows_controller:
+            self.learn(Learn(anew=True), timeout).then(
+                lambda _view, error: answer.fail(error) if error else self.ask(ask, timeout).then(into(answer))
+            )
+            return answer
+
+        def send(link: Link | None, error: BaseException | None) -> None:
+            if link is None:
+                answer.fail(error or ConnectionFailed("There is no connection."))
+                return
+            limit = max(timeout, 0.001)
+            link.ask(ask.request, limit, at_most=ask.at_most, answered=ask.answered).then(into(answer))
+
+        node = ask.to
+        if node == CONTROLLER:
+            node = self.view.controller_id if self.view.controller_id in self.view.brokers else ANY_NODE
+        try:
+            if node == ANY_NODE:
+                self._any().then(send)
+            else:
+                send(self.link(node, ask.lane), None)
+        except MoldauError as error:
+            answer.fail(error)
+        return answer
+
+    def learn(self, step: Learn, timeout: float | None = None) -> Deferred[ClusterView]:
+        answer: Deferred[ClusterView] = Deferred()
+        missing = step.topics is None or not self.view.brokers or any(not self._knows(name) for name in step.topics)
+        if not (step.anew or missing):
+            answer.resolve(self.view)
+            return answer
+        names = None if step.topics is None else list(step.topics)
+        request = MetadataRequest(
+            topics=None if names is None else [MetadataRequestTopic(name=name) for name in names],
+            allow_auto_topic_creation=step.create,
+        )
+
+        def work_in(response: MetadataResponse | None, error: BaseException | None) -> None:
+            if response is None:
+                answer.fail(error or ConnectionFailed("There is no connection."))
+                return
+            code = error_code(response.error_code)
+            if code is not ErrorCode.NONE:
+                answer.fail(KafkaError(code))
+                return
+            self.view = self.view.after(response, names)
+            self._knows_controller = True
+            self._learned = self.clock.monotonic()
+            self._fresh.update(self.view.topics if names is None else names)
+            for watcher in tuple(self._watchers):
+                watcher(self.view)
+            answer.resolve(self.view)
+
+        self.ask(Ask(request), self.request_timeout if timeout is None else timeout).then(work_in)
+        return answer
+
+    def perform(self, conversation: Conversation[T], timeout: float) -> Deferred[T]:
+        """Has a conversation; all its steps together may take `timeout` seconds."""
+        talk = Talk(self, conversation, timeout)
+        talk.go_on(None, None)
+        return talk.result
+
+    def watch(self, watcher: Callable[[ClusterView], None]) -> None:
+        """`watcher(view)` after each answer about the cluster."""
+        self._watchers.append(watcher)
+
+    def unwatch(self, watcher: Callable[[ClusterView], None]) -> None:
+        if watcher in self._watchers:
+            self._watchers.remove(watcher)
+
+    def knows(self, names: Iterable[str]) -> bool:
+        return all(self._knows(name) for name in names)
+
+    def doubt(self) -> None:
+        """What failed may have failed because of what we believe about leaders and the controller: ask again."""
+        self._fresh.clear()
+        self._knows_controller = False
+
+    def refresh(self) -> None:
+        """Asks again about all topics of interest, unless that is being done; failures are tried again later."""
+        if self._refreshing or self._closed:
+            return
+        self._refreshing = True
+        topics = None if self.interested_in_all else sorted(self.topics_of_interest)
+
+        def done(_view: ClusterView | None, error: BaseException | None) -> None:
+            if error is None or self._closed:
+                self._refreshing = False
+            else:
+                self.loop.call_later(self.backoff.delay(0), again)
+
+        def again() -> None:
+            self._refreshing = False
+            self.refresh()
+
+        self.learn(Learn(topics, anew=True)).then(done)
+
+    def _knows(self, name: str) -> bool:
+        topic = self.view.topics.get(name)
+        return name in self._fresh and topic is not None and topic.error is ErrorCode.NONE
+
+    def _tick(self) -> None:
+        now = self.clock.monotonic()
+        for link in tuple(self._links.values()):
+            link.check_time(now)
+            idle = link.idle_since
+            if idle is not None and now - idle > self._idle_limit:
+                link.close()
+        if self.view.brokers and now - self._learned > self._metadata_max_age:
+            self._learned = now
+            self.refresh()
+        if not self._closed:
+            self._tick_timer = self.loop.call_later(_TICK, self._tick)

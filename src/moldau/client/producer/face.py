@@ -1,0 +1,349 @@
+"""`KafkaProducer`: kafka-python's class, on our core.
+
+`send` is one call into the accumulator for nearly every record. Whatever that leaves open (a topic not seen before, no
+memory, custom partitioners and serializer objects) is done by `_send_slowly`, which may wait up to `max_block_ms`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
+from types import TracebackType
+from typing import Any, ClassVar
+
+from moldau.client.background import Background
+from moldau.client.conversation import Conversation, Learn
+from moldau.client.exceptions import (
+    IllegalStateError,
+    KafkaTimeoutError,
+    for_code,
+    named,
+)
+from moldau.client.network import ClientNetwork
+from moldau.client.partitioning import ClusterMetadata
+from moldau.client.producer.delivery import FutureRecordMetadata, refused
+from moldau.client.producer.identity import IdempotentKeeper, IdentityKeeper
+from moldau.client.producer.sender import Sender
+from moldau.client.producer.settings import DEFAULTS, read_settings, sending_limits
+from moldau.client.producer.topics import topic_to_write
+from moldau.client.producer.transactions import TransactionKeeper
+from moldau.client.serializer import Serializer
+from moldau.client.settings import COMMON, bootstrap, open_network
+from moldau.client.structs import ConsumerGroupMetadata, OffsetAndMetadata
+from moldau.deferred import Deferred
+from moldau.errors import ErrorCode, KafkaError, MoldauError
+from moldau.types import TopicPartition
+
+_FOREVER = 1e9
+
+
+class KafkaProducer:
+    """Thread-safe; one is enough for an application. See `producer/settings` for what it can be told."""
+
+    DEFAULT_CONFIG: ClassVar[dict[str, Any]] = {**COMMON, **DEFAULTS}
+
+    def __init__(self, **configs: Any) -> None:
+        self._closed = True
+        self.config = read_settings(configs)
+        self._serializers: list[Any] = [self.config["key_serializer"], self.config["value_serializer"]]
+        self._interceptors: Sequence[Any] = tuple(self.config["interceptors"])
+        self._background: Background
+        self._network: ClientNetwork
+        self._background, self._network = open_network(self.config, "producer")
+        self._keeper = self._make_keeper()
+        self._sender = Sender(
+            self._network, sending_limits(self.config, configs), self._keeper, self._background.loop.call_from_thread
+        )
+        self._accumulator = self._sender.accumulator
+        self._fast: Callable[..., Any] = self._choose_path()
+        bootstrap(self._background, self._network, self.config["bootstrap_timeout_ms"] / 1000)
+        self._closed = False
+        self._at_exit = _closer(weakref.ref(self))
+        atexit.register(self._at_exit)
+
+    def _make_keeper(self) -> IdentityKeeper:
+        if self.config["transactional_id"] is not None:
+            return TransactionKeeper(
+                self._network, self.config["transactional_id"], self.config["transaction_timeout_ms"]
+            )
+        return IdempotentKeeper(self._network) if self.config["enable_idempotence"] else IdentityKeeper()
+
+    def _choose_path(self) -> Callable[..., Any]:
+        """Straight into the accumulator, unless something has to be asked per record that it does not know."""
+        objects = any(isinstance(each, Serializer) or hasattr(each, "serialize") for each in self._serializers)
+        if self.config["partitioner"] is not None or objects or self._interceptors:
+            return lambda *_: None
+        self._accumulator.key_serializer, self._accumulator.value_serializer = self._serializers
+        return self._accumulator.send
+
+    # ---------------------------------------------------------------------------------------------------- sending
+
+    def send(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        headers: list[tuple[str, bytes]] | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> FutureRecordMetadata:
+        """Takes a record on and returns at once, unless memory or the topic has to be waited for.
+
+        KafkaTimeoutError when that takes longer than `max_block_ms`. Errors of the brokers are found in the future.
+        """
+        future = self._fast(topic, value, key, headers, partition, timestamp_ms)
+        if future is None:
+            return self._send_slowly(topic, value, key, headers, partition, timestamp_ms)
+        return future  # type: ignore[no-any-return]
+
+    def _send_slowly(
+        self,
+        topic: str,
+        value: Any,
+        key: Any,
+        headers: list[tuple[str, bytes]] | None,
+        partition: int | None,
+        timestamp_ms: int | None,
+    ) -> FutureRecordMetadata:
+        self._check_usable(topic, value, key)
+        for interceptor in self._interceptors:
+            topic, value, key, headers, partition, timestamp_ms = interceptor.on_send(
+                topic, value, key, headers, partition, timestamp_ms
+            )
+        deadline = monotonic() + self.config["max_block_ms"] / 1000
+        try:
+            partitions = self._wait_for_topic(topic, deadline)
+        except KafkaTimeoutError:
+            raise
+        except KafkaError as error:
+            return refused(topic, partition, error)
+        key_bytes = self._serialize(0, topic, headers, key)
+        value_bytes = self._serialize(1, topic, headers, value)
+        if partition is None and self.config["partitioner"] is not None:
+            partition = self._ask_partitioner(topic, key, key_bytes, value, value_bytes)
+        elif partition is not None and not 0 <= partition < partitions:
+            raise ValueError(f"Topic {topic!r} has no partition {partition}; it has {partitions}.")
+        self._check_size(key_bytes, value_bytes, headers)
+        future = self._wait_for_memory((topic, value_bytes, key_bytes, headers, partition, timestamp_ms), deadline)
+        for interceptor in self._interceptors:
+            future.add_callback(interceptor.on_acknowledgement, exception=None)
+            future.add_errback(_failed_to(interceptor))
+        return future
+
+    def _check_usable(self, topic: str, value: Any, key: Any) -> None:
+        if self._closed:
+            raise IllegalStateError("The producer is closed.")
+        if not isinstance(topic, str):
+            raise TypeError(f"a topic is named by a str, not {type(topic).__name__}")
+        if value is None and key is None:
+            raise ValueError("a record needs a key or a value")
+        self._keeper_of_transactions_allows()
+
+    def _keeper_of_transactions_allows(self) -> None:
+        if isinstance(self._keeper, TransactionKeeper):
+            self._keeper.check_sending()
+
+    def _serialize(self, which: int, topic: str, headers: Any, data: Any) -> Any:
+        serializer = self._serializers[which]
+        if serializer is None:
+            return data
+        if hasattr(serializer, "serialize"):
+            return serializer.serialize(topic, headers or [], data)
+        return serializer(data)
+
+    def _ask_partitioner(self, topic: str, key: Any, key_bytes: Any, value: Any, value_bytes: Any) -> int:
+        partitioner = self.config["partitioner"]
+        cluster = ClusterMetadata(self._network.view)
+        if hasattr(partitioner, "partition"):
+            chosen = partitioner.partition(topic, key, key_bytes, value, value_bytes, cluster)
+        else:
+            everything = sorted(cluster.partitions_for_topic(topic) or ())
+            chosen = partitioner(key_bytes, everything, sorted(cluster.available_partitions_for_topic(topic) or ()))
+        if chosen is None:
+            raise ValueError(f"The partitioner gave no partition for a record of topic {topic!r}.")
+        return int(chosen)
+
+    def _check_size(self, key: Any, value: Any, headers: Any) -> None:
+        size = sum(len(part) for part in (key, value) if part is not None) + 101
+        size += sum(len(name.encode()) + len(content or b"") for name, content in headers or ())
+        largest = min(self.config["max_request_size"], self.config["buffer_memory"])
+        if size > largest:
+            raise for_code(ErrorCode.MESSAGE_TOO_LARGE)(
+                f"The record takes about {size} bytes; max_request_size and buffer_memory allow {largest}."
+            )
+
+    def _wait_for_memory(self, record: tuple[Any, ...], deadline: float) -> FutureRecordMetadata:
+        sender = self._sender
+        future = self._accumulator.append(*record)
+        if future is not None:
+            return future  # type: ignore[return-value]
+        with sender.memory_freed:
+            sender.waiting_for_memory += 1
+            try:
+                self._background.call(sender.pump)
+                while True:
+                    if self._closed:
+                        raise IllegalStateError("The producer was closed.")
+                    future = self._accumulator.append(*record)
+                    if future is not None:
+                        return future  # type: ignore[return-value]
+                    if not sender.memory_freed.wait(max(0.0, deadline - monotonic())):
+                        raise KafkaTimeoutError("There was no memory for the record within max_block_ms.")
+            finally:
+                sender.waiting_for_memory -= 1
+
+    # ----------------------------------------------------------------------------------------------------- topics
+
+    def partitions_for(self, topic: str) -> set[int]:
+        """The partitions of a topic; waits up to `max_block_ms` to learn of it."""
+        return set(range(self._wait_for_topic(topic, monotonic() + self.config["max_block_ms"] / 1000)))
+
+    def _wait_for_topic(self, topic: str, deadline: float) -> int:
+        known = self._network.view.topics.get(topic)
+        if known is not None and known.partitions and self._accumulator.knows(topic):
+            return len(known.partitions)
+        view = self._ask(topic_to_write(topic), deadline - monotonic())
+        self._background.call(lambda: self._sender.take_up(topic))
+        while not self._accumulator.knows(topic):
+            self._background.get(lambda: self._network.learn(Learn([topic])), max(0.001, deadline - monotonic()))
+        return len(view.topics[topic].partitions)
+
+    def _ask(self, conversation: Conversation[Any], timeout: float) -> Any:
+        try:
+            return self._background.run(self._network, conversation, timeout)
+        except MoldauError as error:
+            raise named(error) from None
+
+    # ------------------------------------------------------------------------------------------------ transactions
+
+    def init_transactions(self) -> None:
+        """Once, before the first transaction: ends what an earlier producer of this id left open, and fences it."""
+        self._ask(self._transactions().init(), self.config["max_block_ms"] / 1000)
+
+    def begin_transaction(self) -> None:
+        self._transactions().begin()
+
+    def send_offsets_to_transaction(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group_metadata: ConsumerGroupMetadata | str
+    ) -> None:
+        """Commits the offsets of a group if and when the transaction is committed."""
+        keeper = self._transactions()
+        self._ask(keeper.send_offsets(offsets, group_metadata), self.config["max_block_ms"] / 1000)
+
+    def commit_transaction(self) -> None:
+        """Sends what is still waiting, and commits."""
+        keeper = self._transactions()
+        keeper.check_committing()
+        self.flush()
+        self._ask(keeper.end(commit=True), self.config["max_block_ms"] / 1000)
+
+    def abort_transaction(self) -> None:
+        """Drops what has not been sent, and aborts."""
+        keeper = self._transactions()
+        keeper.begin_abort()
+        self._background.get(lambda: keeper.settle_all(self._sender), None)
+        self._ask(keeper.end(commit=False), self.config["max_block_ms"] / 1000)
+
+    def _transactions(self) -> TransactionKeeper:
+        if not isinstance(self._keeper, TransactionKeeper):
+            raise IllegalStateError("A producer without a transactional_id has no transactions.")
+        if self._closed:
+            raise IllegalStateError("The producer is closed.")
+        return self._keeper
+
+    # --------------------------------------------------------------------------------------------------- the ends
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Returns when every record sent so far is acknowledged or has failed; KafkaTimeoutError after `timeout`."""
+        if self._background.on_thread:
+            raise IllegalStateError("A callback cannot wait for the answers that it holds up itself.")
+        deadline = monotonic() + (_FOREVER if timeout is None else timeout)
+        deliveries = self._background.get(lambda: _now(self._sender.hurry), None)
+        try:
+            for delivery in deliveries:
+                if not delivery.wait_to_the_end(deadline):
+                    raise KafkaTimeoutError(f"Not every record was acknowledged in {timeout} seconds.")
+        finally:
+            self._sender.calm()
+
+    def close(self, timeout: float | None = None) -> None:
+        """Sends what is left, for at most `timeout` seconds, and ends the network's thread."""
+        if self._closed:
+            return
+        self._closed = True
+        atexit.unregister(self._at_exit)
+        self._accumulator.halted = True
+        if not self._background.on_thread and timeout != 0:
+            try:
+                self.flush(timeout)
+            except KafkaTimeoutError:
+                pass  # what is left ends with an error in its future
+
+        def last() -> None:
+            self._sender.close()
+            self._network.close()
+
+        self._background.close(last)
+        for serializer in self._serializers:
+            if hasattr(serializer, "close"):
+                serializer.close()
+
+    def bootstrap_connected(self) -> bool:
+        return self._network.connected
+
+    def metrics(self, raw: bool = False) -> dict[str, dict[str, float]]:
+        """What was done so far, under Kafka's names."""
+        counters = self._sender.counters
+        return {
+            "producer-metrics": {
+                "record-send-total": counters.records,
+                "record-error-total": counters.errors,
+                "record-retry-total": counters.retries,
+                "batch-split-total": counters.splits,
+                "outgoing-byte-total": counters.bytes,
+                "request-total": counters.requests,
+                "batch-size-avg": counters.bytes / counters.batches if counters.batches else 0.0,
+                "records-per-batch-avg": counters.records / counters.batches if counters.batches else 0.0,
+                "buffer-total-bytes": self.config["buffer_memory"],
+                "buffer-available-bytes": self.config["buffer_memory"] - self._accumulator.used,
+            }
+        }
+
+    def __enter__(self) -> KafkaProducer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True):
+            self.close(timeout=1)
+
+    def __str__(self) -> str:
+        return f"<KafkaProducer client_id={self.config['client_id']}>"
+
+
+def _now(function: Callable[[], Any]) -> Deferred[Any]:
+    """Runs it here, and has its result at once."""
+    result: Deferred[Any] = Deferred()
+    result.resolve(function())
+    return result
+
+
+def _failed_to(interceptor: Any) -> Callable[[BaseException], None]:
+    return lambda error: interceptor.on_acknowledgement(None, exception=error)
+
+
+def _closer(producer: weakref.ref[KafkaProducer]) -> Callable[[], None]:
+    """For the end of the program; does not keep the producer alive until then."""
+
+    def close() -> None:
+        living = producer()
+        if living is not None:
+            living.close(timeout=1)
+
+    return close

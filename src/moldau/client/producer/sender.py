@@ -1,0 +1,379 @@
+"""Which batches go out, and what their answers mean. Runs on the network's thread.
+
+`pump` looks at the lanes that have something, groups what is ready by leader, and fills requests while the leader has
+fewer than `max_in_flight` of them unanswered. It runs when records arrive for a lane that had none, when a batch is
+full, when an answer comes, and when a time is reached (linger, back-off, expiry).
+
+Under load this makes batches large by itself: while five requests are under way, records pile up in the lanes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import inf
+from typing import Any, Final
+
+from moldau.client.errors import ConnectionFailed
+from moldau.client.exceptions import KafkaTimeoutError, named
+from moldau.client.link import Link
+from moldau.client.metadata import ClusterView
+from moldau.client.network import ClientNetwork
+from moldau.client.producer.batch import Batch
+from moldau.client.producer.delivery import Accumulator, Delivery, FutureRecordMetadata, Lane
+from moldau.client.producer.identity import IdentityKeeper
+from moldau.client.producer.partition import PartitionState
+from moldau.client.producer.requests import Outcome, produce_request, read_outcomes
+from moldau.errors import ErrorCode, KafkaError
+from moldau.protocol.records import Compression
+from moldau.runtime.ports import TimerHandle
+from moldau.types import NO_OFFSET, TopicPartition
+
+_REQUEST_OVERHEAD: Final = 512
+
+# What is left of a batch's bytes for one record: length, deltas and lengths of key and value.
+_RECORD_OVERHEAD: Final = 61 + 40
+
+_TOO_LARGE: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
+
+# Codes that say: the numbers do not fit. See `partition`.
+_OUT_OF_STEP: Final = (
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+    ErrorCode.UNKNOWN_PRODUCER_ID,
+    ErrorCode.INVALID_PRODUCER_EPOCH,
+)
+
+
+@dataclass(slots=True, frozen=True)
+class SendingLimits:
+    acks: int
+    compression: Compression
+    level: int | None
+    batch_size: int
+    largest_batch: int
+    max_request_size: int
+    memory: int
+    linger: float
+    max_in_flight: int
+    retries: float
+    request_timeout: float
+    delivery_timeout: float
+
+
+@dataclass(slots=True)
+class Counters:
+    records: int = 0
+    bytes: int = 0
+    requests: int = 0
+    batches: int = 0
+    retries: int = 0
+    errors: int = 0
+    splits: int = 0
+
+
+class Sender:
+    def __init__(
+        self,
+        network: ClientNetwork,
+        limits: SendingLimits,
+        identity: IdentityKeeper,
+        call_from_thread: Callable[[Callable[[], None]], None],
+    ) -> None:
+        self.network = network
+        self.limits = limits
+        self.counters = Counters()
+        self.memory_freed = threading.Condition()
+        self.waiting_for_memory = 0
+        self.hurries = 0
+        self.accumulator = Accumulator(
+            FutureRecordMetadata,
+            self._open_batch,
+            lambda: call_from_thread(self.pump),
+            ready_size=limits.batch_size,
+            max_record=min(limits.max_request_size, limits.memory) - _RECORD_OVERHEAD,
+            memory=limits.memory,
+        )
+        self._identity = identity
+        self._states: dict[str, list[PartitionState]] = {}
+        self._in_flight: dict[int, int] = {}
+        self._timer: TimerHandle | None = None
+        self._closed = False
+        network.watch(self._look_at)
+        identity.changed = self.pump
+
+    # -------------------------------------------------------------------------------------------------- the topics
+
+    def take_up(self, topic: str) -> None:
+        """Makes lanes for a topic the network has just learned of; records for it are accepted from here on."""
+        self.network.topics_of_interest.add(topic)
+        self._states.setdefault(topic, [])
+        self._look_at(self.network.view)
+
+    def _look_at(self, view: ClusterView) -> None:
+        for name, states in self._states.items():
+            topic = view.topics.get(name)
+            if topic is None or topic.error is not ErrorCode.NONE or not topic.partitions:
+                continue
+            grown = len(states) < len(topic.partitions)
+            while len(states) < len(topic.partitions):
+                states.append(PartitionState(name, len(states)))
+            moved = False
+            for state in states:
+                known = topic.partitions.get(state.lane.partition)
+                leader = known.leader if known is not None and known.leader in view.brokers else -1
+                moved = moved or state.leader != leader
+                state.leader = leader
+            if grown or moved:
+                led = [index for index, state in enumerate(states) if state.leader >= 0]
+                self.accumulator.set_topic(name, [state.lane for state in states], led or range(len(states)))
+        self.pump()
+
+    def states(self) -> Iterable[PartitionState]:
+        return (state for states in self._states.values() for state in states)
+
+    # --------------------------------------------------------------------------------------------------- the pump
+
+    def pump(self) -> None:
+        """Sends what may be sent now, and sees to it that it is called again when there will be more."""
+        if self._closed:
+            return
+        # Before the lanes are looked at: what is appended from here on wakes us again.
+        self.accumulator.armed = True
+        now = self.network.clock.monotonic()
+        wake_at = inf
+        ready: dict[int, list[PartitionState]] = {}
+        hurry = self.hurries > 0 or self.waiting_for_memory > 0
+        for lane in self.accumulator.take_active():
+            state: PartitionState = lane.owner
+            wake_at = min(wake_at, self._consider(state, now, hurry, ready))
+            if not state.empty:
+                self.accumulator.keep_active(lane)
+        for node, states in ready.items():
+            wake_at = min(wake_at, self._send_to(node, states, now))
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if wake_at < inf:
+            self._timer = self.network.loop.call_later(max(0.0, wake_at - now), self.pump)
+
+    def _consider(
+        self, state: PartitionState, now: float, hurry: bool, ready: dict[int, list[PartitionState]]
+    ) -> float:
+        """Puts the partition among the ready ones, or says when to look again."""
+        limits = self.limits
+        first = state.first()
+        if first is None:
+            return inf
+        expiry = first.created + limits.delivery_timeout
+        if now >= expiry:
+            self._expire(state, now)
+        if state.broken and not state.in_flight:
+            if not self._identity.renew(state.identity):
+                return inf
+            state.restart(self._identity.current)
+        when = state.ready_at(now, limits.linger, hurry, limits.batch_size)
+        if when > now:
+            return min(when, expiry)
+        lane = state.lane
+        if not self._identity.may_send(TopicPartition(lane.topic, lane.partition)):
+            return expiry
+        if state.leader < 0:
+            self.network.refresh()
+            return min(now + self.network.backoff.limit, expiry)
+        ready.setdefault(state.leader, []).append(state)
+        return expiry
+
+    def _send_to(self, node: int, states: list[PartitionState], now: float) -> float:
+        blocked = self.network.blocked_for(node)
+        if blocked > 0:
+            return now + blocked
+        try:
+            link = self.network.link(node)
+        except KafkaError:
+            self.network.refresh()
+            return now + self.network.backoff.limit
+        if link.versions is None:
+            if not link.ready.settled:
+                link.ready.then(self._linked)
+            return inf
+        while states and self._in_flight.get(node, 0) < self.limits.max_in_flight:
+            batches = self._fill(states)
+            if not batches:
+                break
+            self._send(link, node, batches)
+        return inf
+
+    def _linked(self, _link: Link | None, error: BaseException | None) -> None:
+        if error is not None:
+            self.network.refresh()
+        self.pump()
+
+    def _fill(self, states: list[PartitionState]) -> list[Batch]:
+        """At most one batch per partition, as Kafka wants it, up to the size of a request; the rest stay for the next.
+
+        Partitions that were served go to the end of the line, so that none is left behind.
+        """
+        batches: list[Batch] = []
+        room = self.limits.max_request_size - _REQUEST_OVERHEAD
+        for state in tuple(states):
+            next_ = state.first()
+            if next_ is None or state.failing or (state.retries and state.in_flight):
+                states.remove(state)
+                continue
+            if batches and next_.size > room:
+                continue
+            batch = state.take()
+            states.remove(state)
+            if batch is None:
+                continue
+            states.append(state)
+            state.number(batch, self._identity.current)
+            room -= batch.size
+            batches.append(batch)
+            if room <= 0:
+                break
+        return batches
+
+    def _send(self, link: Link, node: int, batches: list[Batch]) -> None:
+        limits = self.limits
+        view = self.network.view
+        try:
+            ask = produce_request(view, batches, limits, self._identity)
+        except KafkaError as error:
+            self._read(batches, dict.fromkeys(batches, Outcome(error)))
+            return
+        self._in_flight[node] = self._in_flight.get(node, 0) + 1
+        self.counters.requests += 1
+
+        def answered(response: Any, error: BaseException | None) -> None:
+            self._in_flight[node] -= 1
+            if error is not None:
+                failure = error if isinstance(error, KafkaError) else ConnectionFailed(str(error))
+                self._read(batches, dict.fromkeys(batches, Outcome(failure)))
+            else:
+                self._read(batches, read_outcomes(view, batches, response))
+            self.pump()
+
+        link.ask(ask.request, limits.request_timeout, at_most=ask.at_most, answered=limits.acks != 0).then(answered)
+
+    # -------------------------------------------------------------------------------------------------- the answers
+
+    def _read(self, batches: list[Batch], outcomes: dict[Batch, Outcome]) -> None:
+        now = self.network.clock.monotonic()
+        stale = False
+        for batch in batches:
+            state: PartitionState = batch.lane.owner
+            if batch not in state.in_flight:
+                continue  # given up meanwhile
+            outcome = outcomes[batch]
+            state.returned(batch)
+            if outcome.error is None:
+                state.failures = 0
+                self._complete(batch, outcome)
+            else:
+                stale = self._refused(state, batch, outcome, outcome.error, now) or stale
+            if not state.empty:
+                self.accumulator.keep_active(state.lane)
+        if stale:
+            self.network.refresh()
+
+    def _refused(self, state: PartitionState, batch: Batch, outcome: Outcome, error: KafkaError, now: float) -> bool:
+        """What to do about a batch that was not written; whether the view of the cluster is in doubt."""
+        code = error.code
+        out_of_step = code in _OUT_OF_STEP and self._identity.numbers
+        if code in _TOO_LARGE and batch.count > 1:
+            self._split(state, batch, now)
+        elif out_of_step and (state.retries or state.broken):
+            # Behind a batch that is to be repeated this was to be expected.
+            state.repeat(batch)
+        elif out_of_step and not self._identity.transactional:
+            state.broken = True
+            state.not_before = now + self.network.backoff.delay(state.failures)
+            state.failures += 1
+            state.repeat(batch)
+        elif error.retriable and batch.attempts <= self.limits.retries and self._identity.usable:
+            self.counters.retries += 1
+            state.not_before = now + self.network.backoff.delay(state.failures)
+            state.failures += 1
+            state.repeat(batch)
+            return True
+        else:
+            state.broken = state.broken or self._identity.numbers
+            self._identity.batch_failed(error)
+            self._complete(batch, outcome)
+        return False
+
+    def _split(self, state: PartitionState, batch: Batch, now: float) -> None:
+        """Two batches of half the records each, under the numbers the whole had: it was not written."""
+        self.counters.splits += 1
+        parts: list[tuple[int, Delivery]] = []
+        for first, half in batch.halves(now):
+            if self._identity.numbers:
+                half.identify(batch.identity, (batch.sequence + first) % (1 << 31))
+            parts.append((first, half.delivery))
+            state.repeat(half)
+        batch.delivery.split(parts)
+
+    def _complete(self, batch: Batch, outcome: Outcome) -> None:
+        counters = self.counters
+        counters.batches += 1
+        counters.bytes += batch.size
+        if outcome.error is None:
+            counters.records += batch.count
+            batch.delivery.complete(outcome.offset, outcome.append_time)
+        else:
+            counters.errors += batch.count
+            batch.delivery.complete(NO_OFFSET, error=named(outcome.error), record_errors=outcome.record_errors)
+        self._forget(batch)
+
+    def _forget(self, batch: Batch) -> None:
+        self.accumulator.release(batch.memory)
+        if self.waiting_for_memory:
+            with self.memory_freed:
+                self.memory_freed.notify_all()
+
+    def _expire(self, state: PartitionState, now: float) -> None:
+        for batch in state.expired(now, self.limits.delivery_timeout):
+            where = TopicPartition(batch.lane.topic, batch.lane.partition)
+            error = KafkaTimeoutError(
+                f"{batch.count} records for {where} had not been acknowledged "
+                f"when delivery_timeout_ms ({self.limits.delivery_timeout * 1000:.0f}) was over."
+            )
+            self._identity.batch_failed(error)
+            self._complete(batch, Outcome(error))
+
+    def hurry(self) -> list[Delivery]:
+        """From now on nothing lingers, until `calm`; gives what is on its way at this moment."""
+        self.hurries += 1
+        deliveries = [batch.delivery for state in self.states() for batch in state.unacknowledged()]
+        self.pump()
+        return deliveries
+
+    def calm(self) -> None:
+        self.hurries -= 1
+
+    def fail_all(self, error: BaseException) -> None:
+        """Gives up whatever has not been acknowledged."""
+        for state in self.states():
+            for batch in state.drain():
+                batch.delivery.complete(error=error)
+                self._forget(batch)
+
+    def fail_unsent(self, error: KafkaError) -> None:
+        """Gives up whatever is not under way at this moment."""
+        for state in self.states():
+            for batch in state.drain_unsent():
+                batch.delivery.complete(error=named(error))
+                self._forget(batch)
+
+    def close(self) -> None:
+        self._closed = True
+        self.accumulator.halted = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self.fail_all(KafkaTimeoutError("The producer was closed before the record was acknowledged."))
+
+    def _open_batch(self, lane: Lane) -> Batch:
+        """Called by the accumulator on the application's threads."""
+        return Batch.open(lane, self.limits.largest_batch, self.network.clock.monotonic())

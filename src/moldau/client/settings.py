@@ -1,0 +1,149 @@
+"""What every client can be told, with kafka-python's names and defaults, and the network made of it.
+
+Settings that only make sense for kafka-python's own machinery (selector, metric reporters, API versions to assume) are
+taken and have no effect, so that a program keeps working when its import changes. Settings that would weaken security
+if they were ignored are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from itertools import count
+from typing import Any, Final
+
+from moldau.client.addresses import Address, AddressError, parse_bootstrap
+from moldau.client.background import Background
+from moldau.client.backoff import Backoff
+from moldau.client.conversation import Conversation, Learn, Pause
+from moldau.client.errors import ConnectionFailed, NoBrokerAnswers
+from moldau.client.exceptions import KafkaConfigurationError, KafkaConnectionError, NoBrokersAvailable, named
+from moldau.client.metadata import ClusterView
+from moldau.client.network import ClientNetwork
+from moldau.errors import MoldauError
+
+_numbers = count(1)
+
+COMMON: Final[dict[str, Any]] = {
+    "bootstrap_servers": "localhost",
+    "client_id": None,
+    "metadata_max_age_ms": 300_000,
+    "retry_backoff_ms": 100,
+    "retry_backoff_max_ms": 1000,
+    "reconnect_backoff_ms": 50,
+    "reconnect_backoff_max_ms": 1000,
+    "request_timeout_ms": 30_000,
+    "bootstrap_timeout_ms": 30_000,
+    "socket_connection_setup_timeout_ms": 10_000,
+    "connections_max_idle_ms": 540_000,
+    "security_protocol": "PLAINTEXT",
+    "sasl_mechanism": None,
+}
+
+# Taken, and without effect here.
+INERT: Final[dict[str, Any]] = {
+    "allow_auto_create_topics": True,
+    "api_version": None,
+    "api_version_auto_timeout_ms": 2000,
+    "client_dns_lookup": "use_all_dns_ips",
+    "kafka_client": None,
+    "max_in_flight_requests_per_connection": 5,
+    "metric_reporters": (),
+    "metrics_enabled": True,
+    "metrics_num_samples": 2,
+    "metrics_sample_window_ms": 30_000,
+    "receive_buffer_bytes": None,
+    "receive_message_max_bytes": 100_000_000,
+    "send_buffer_bytes": None,
+    "selector": None,
+    "socket_options": None,
+    "ssl_cafile": None,
+    "ssl_certfile": None,
+    "ssl_check_hostname": True,
+    "ssl_ciphers": None,
+    "ssl_context": None,
+    "ssl_crlfile": None,
+    "ssl_keyfile": None,
+    "ssl_password": None,
+    "sasl_kerberos_domain_name": None,
+    "sasl_kerberos_name": None,
+    "sasl_kerberos_service_name": "kafka",
+    "sasl_oauth_token_provider": None,
+    "sasl_plain_password": None,
+    "sasl_plain_username": None,
+}
+
+# What programs may set to reach a broker through something this client does not have.
+_REFUSED: Final = ("proxy_url", "socks5_proxy")
+
+
+def merged(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings in force; KafkaConfigurationError for names nobody knows and for what is not built."""
+    known = {**INERT, **COMMON, **defaults}
+    for name in given:
+        if name in _REFUSED and given[name] is None:
+            continue
+        if name not in known:
+            close = get_close_matches(name, known, 1)
+            advice = f" Is {close[0]!r} meant?" if close else ""
+            raise KafkaConfigurationError(f"There is no setting {name!r}.{advice}")
+    config = {**known, **given}
+    protocol = str(config["security_protocol"]).upper()
+    if protocol != "PLAINTEXT" or config["sasl_mechanism"]:
+        raise KafkaConfigurationError(f"This client speaks PLAINTEXT; security_protocol {protocol!r} is not built.")
+    return config
+
+
+def addresses(bootstrap_servers: str | Sequence[str]) -> list[Address]:
+    text = bootstrap_servers if isinstance(bootstrap_servers, str) else ",".join(bootstrap_servers)
+    try:
+        return parse_bootstrap(text)
+    except AddressError as error:
+        raise KafkaConfigurationError(str(error)) from error
+
+
+def open_network(config: dict[str, Any], kind: str) -> tuple[Background, ClientNetwork]:
+    """The thread and, on it, the network; both are running."""
+    if config["client_id"] is None:
+        config["client_id"] = f"moldau-{kind}-{next(_numbers)}"
+    bootstrap = addresses(config["bootstrap_servers"])
+    background = Background(config["client_id"])
+    network = ClientNetwork(
+        bootstrap,
+        background.loop,
+        background.network,
+        background.clock,
+        client_id=config["client_id"],
+        request_timeout=config["request_timeout_ms"] / 1000,
+        connect_timeout=config["socket_connection_setup_timeout_ms"] / 1000,
+        backoff=Backoff(config["retry_backoff_ms"] / 1000, config["retry_backoff_max_ms"] / 1000),
+        reconnect=Backoff(config["reconnect_backoff_ms"] / 1000, config["reconnect_backoff_max_ms"] / 1000),
+        metadata_max_age=config["metadata_max_age_ms"] / 1000,
+        idle_limit=config["connections_max_idle_ms"] / 1000,
+    )
+    background.start()
+    return background, network
+
+
+def find_cluster() -> Conversation[ClusterView]:
+    """The brokers, from whoever answers; asks until one does."""
+    failures = 0
+    while True:
+        try:
+            view: ClusterView = yield Learn((), anew=True)
+            return view
+        except NoBrokerAnswers as error:
+            yield Pause(failures, ConnectionFailed(str(error)))
+            failures += 1
+
+
+def bootstrap(background: Background, network: ClientNetwork, timeout: float) -> None:
+    """Waits until the cluster is found; NoBrokersAvailable if it is not."""
+    try:
+        background.run(network, find_cluster(), timeout)
+    except MoldauError as error:
+        background.close(network.close)
+        renamed = named(error)
+        if isinstance(renamed, KafkaConnectionError):
+            raise NoBrokersAvailable(str(error)) from None
+        raise renamed from None
