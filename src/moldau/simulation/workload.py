@@ -1,0 +1,149 @@
+"""What clients do while machines die: conversations that note everything in the ledger.
+
+A producer here is as stubborn as the guarantee allows: it repeats a batch until it is acknowledged, under the same
+producer id and sequence, and it never sends the next one before. Whatever is refused for good is a violation, because
+a durable log gives an idempotent producer no reason to be refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from moldau.client.admin.offsets import EARLIEST, FoundOffset, IsolationLevel, list_offsets
+from moldau.client.conversation import Conversation, Learn, Pause, retrying
+from moldau.client.fetching import FetchLimits, fetch_request, read_fetch
+from moldau.client.metadata import ClusterView
+from moldau.client.producing import ProducerId, deliver, init_producer_id
+from moldau.errors import ErrorCode, KafkaError
+from moldau.protocol.records import BatchBuilder, Compression
+from moldau.simulation.chance import SeededRandom
+from moldau.simulation.ledger import Found, Ledger
+from moldau.types import NO_SEQUENCE, TopicPartition
+
+CODECS: Final = (Compression.NONE, Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ4)
+_BATCH_BYTES: Final = 1 << 20
+
+
+class Producer:
+    """One producer with an id of its own, writing to some partitions, one request at a time."""
+
+    def __init__(
+        self,
+        name: str,
+        partitions: Sequence[TopicPartition],
+        ledger: Ledger,
+        chance: SeededRandom,
+        *,
+        idempotent: bool = True,
+        keys: int = 0,
+        largest: int = 300,
+        leisure: float = 0.0,
+    ) -> None:
+        """`keys` makes it write that many different keys, `leisure` how often it rests before a request."""
+        self.name = name
+        self._partitions = partitions
+        self._ledger = ledger
+        self._chance = chance
+        self._idempotent = idempotent
+        self._keys = keys
+        self._largest = largest
+        self._leisure = leisure
+        self._producer = ProducerId()
+        self._sequences: dict[TopicPartition, int] = {}
+        self._numbers = 0
+
+    def run(self, requests: int) -> Conversation[None]:
+        if self._idempotent:
+            self._producer = yield from init_producer_id()
+        for _ in range(requests):
+            if self._chance.happens(self._leisure):
+                yield Pause(0, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
+            yield from self._request()
+
+    def _request(self) -> Conversation[None]:
+        chosen = [where for where in self._partitions if self._chance.happens(0.6)] or self._partitions[:1]
+        values = {where: self._new_values(where) for where in chosen}
+        open_batches = {where: self._pack(where, values[where]) for where in chosen}
+        while open_batches:
+            batches = open_batches
+            results = yield from retrying(lambda: deliver(batches), final=())  # noqa: B023  used before the next turn
+            open_batches = {}
+            for where, result in results.items():
+                if not isinstance(result, KafkaError):
+                    self._ledger.partition(where).acknowledge(values[where], result)
+                elif not result.retriable:
+                    raise result
+                elif self._idempotent:
+                    open_batches[where] = batches[where]
+            if open_batches:
+                yield Pause(0, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
+
+    def _new_values(self, where: TopicPartition) -> list[bytes]:
+        account = self._ledger.partition(where)
+        values = []
+        for _ in range(self._chance.between(1, 5)):
+            padding = b"x" * self._chance.below(self._largest)
+            value = f"{self.name}:{self._numbers}:".encode() + padding
+            account.send(self.name, self._numbers, value, self._key(self._numbers))
+            self._numbers += 1
+            values.append(value)
+        return values
+
+    def _key(self, number: int) -> bytes | None:
+        return b"key-%d" % (number % self._keys) if self._keys else None
+
+    def _pack(self, where: TopicPartition, values: Sequence[bytes]) -> bytes:
+        builder = BatchBuilder(_BATCH_BYTES)
+        keys = self._ledger.partition(where).keys
+        for value in values:
+            builder.append(1_750_000_000_000 + self._numbers, keys.get(value), value, ())
+        sequence = self._sequences.get(where, 0)
+        self._sequences[where] = sequence + len(values)
+        return builder.build(
+            compression=self._chance.choice(CODECS),
+            level=None,
+            producer_id=self._producer.id,
+            producer_epoch=self._producer.epoch,
+            base_sequence=sequence if self._idempotent else NO_SEQUENCE,
+        )
+
+
+def read_back(where: TopicPartition) -> Conversation[tuple[int, list[Found]]]:
+    """The log start and everything a partition holds from there to its high watermark."""
+    starts = yield from list_offsets({where: EARLIEST})
+    start = starts[where]
+    if not isinstance(start, FoundOffset):
+        raise start
+    found: list[Found] = []
+    position = start.offset
+    while True:
+        part, position, end = yield from retrying(_fetch(where, position), final=())
+        found += part
+        if position >= end:
+            return start.offset, found
+
+
+def _fetch(where: TopicPartition, position: int) -> Callable[[], Conversation[tuple[list[Found], int, int]]]:
+    def attempt() -> Conversation[tuple[list[Found], int, int]]:
+        view: ClusterView = yield Learn([where.topic])
+        limits = FetchLimits(max_wait_ms=0, partition_bytes=64 * 1024)
+        ask = fetch_request(view, {where: position}, limits, IsolationLevel.READ_UNCOMMITTED, view.leader(where))
+        response = yield ask
+        answers = read_fetch(view, {where: position}, response, IsolationLevel.READ_UNCOMMITTED)
+        if not answers:
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"A fetch of {where} brought nothing.")
+        (answer,) = answers
+        if answer.error is not ErrorCode.NONE:
+            raise KafkaError(answer.error)
+        records = [Found(record.offset, bytes(record.value or b""), record.key) for record in answer.records()]
+        return records, answer.next_position, answer.high_watermark
+
+    return attempt
+
+
+def read_all(partitions: Sequence[TopicPartition]) -> Conversation[Mapping[TopicPartition, tuple[int, list[Found]]]]:
+    found: dict[TopicPartition, tuple[int, list[Found]]] = {}
+    for where in partitions:
+        found[where] = yield from read_back(where)
+    return found

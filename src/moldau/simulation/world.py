@@ -1,0 +1,185 @@
+"""Machines that start, die and start again, and whoever talks to them, all in one virtual time.
+
+    with World(seed) as world:
+        machine = world.machine("node-1", {"log.dirs": "/data", "listeners": "PLAINTEXT://node-1:9092"})
+        machine.start()
+        world.run_until(lambda: machine.is_serving)
+        machine.lose_power()
+
+A world is also the place where nothing goes unnoticed: an exception that no code handled, a traceback in the log, a
+node that does not start, each ends the run with a sentence and the seed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from types import TracebackType
+
+from moldau.config.broker import BrokerConfig
+from moldau.node import Node
+from moldau.simulation.chance import SeededRandom
+from moldau.simulation.clock import VirtualClock
+from moldau.simulation.disk import SimulatedDisk
+from moldau.simulation.loop import Schedule
+from moldau.simulation.network import Fabric
+from moldau.simulation.runtime import SimulatedRuntime
+
+
+class Violation(AssertionError):
+    """Something happened that must never happen."""
+
+
+class World:
+    def __init__(self, seed: int | str) -> None:
+        self.seed = seed
+        self.chance = SeededRandom(seed)
+        self.schedule = Schedule(VirtualClock())
+        self.clock = self.schedule.clock
+        self.fabric = Fabric(self.chance.fork("network"))
+        self.machines: list[Machine] = []
+        self._processes = 0
+        self._tracebacks = _Tracebacks()
+
+    def __enter__(self) -> World:
+        logging.getLogger("moldau").addHandler(self._tracebacks)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        logging.getLogger("moldau").removeHandler(self._tracebacks)
+        for machine in self.machines:
+            machine.disk.cut_power()
+        if error is not None:
+            error.add_note(f"seed {self.seed}, {self.clock.monotonic():.6f} s after the beginning")
+
+    def machine(self, host: str, settings: Mapping[str, str]) -> Machine:
+        machine = Machine(self, host, settings)
+        self.machines.append(machine)
+        return machine
+
+    def process(self, host: str, disk: SimulatedDisk | None = None) -> SimulatedRuntime:
+        """A new process on a host. Each has its own chance: ids do not repeat after a restart."""
+        self._processes += 1
+        return SimulatedRuntime(
+            f"{self.seed}/{host}/{self._processes}", host=host, schedule=self.schedule, fabric=self.fabric, disk=disk
+        )
+
+    def run_until(self, done: Callable[[], bool], seconds: float = 600.0) -> None:
+        def finished() -> bool:
+            self.check()
+            return done()
+
+        self.schedule.run_until(finished, seconds)
+
+    def run_for(self, seconds: float) -> None:
+        self.schedule.run_for(seconds)
+        self.check()
+
+    def check(self) -> None:
+        if self.schedule.failures:
+            raise Violation("a callback failed") from self.schedule.failures[0]
+        if self._tracebacks.records:
+            record = self._tracebacks.records[0]
+            raise Violation(f"a traceback was logged: {record.getMessage()}") from (record.exc_info or (0, None))[1]
+        for machine in self.machines:
+            if machine.failure is not None:
+                raise Violation(f"{machine.host} ended by itself: {machine.failure}") from machine.failure
+
+
+class _Tracebacks(logging.Handler):
+    """Whatever was logged with a traceback: code that was surprised."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and record.exc_info[1] is not None and record.name != "moldau.simulation":
+            self.records.append(record)
+
+
+class Machine:
+    """A host with a disk, on which a node runs or not. `lives` counts the starts, `cuts` the losses of power."""
+
+    def __init__(self, world: World, host: str, settings: Mapping[str, str]) -> None:
+        self._world = world
+        self.host = host
+        self.settings = dict(settings)
+        self.disk = SimulatedDisk(world.clock, world.chance.fork(f"{host}/disk"))
+        for directory in self.settings["log.dirs"].split(","):
+            # Made by whoever set the machine up, long ago.
+            self.disk.make_directories(directory)
+            self.disk.sync_directory("/")
+        self.runtime: SimulatedRuntime | None = None
+        self.node: Node | None = None
+        self.is_serving = False
+        self.is_stopping = False
+        self.expects_failure = False
+        self.lives = 0
+        self.cuts = 0
+        self._failure: BaseException | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self.runtime is not None and self.runtime.loop.alive
+
+    @property
+    def failure(self) -> BaseException | None:
+        """Why the node ended or did not start, unless a test has provoked it."""
+        if self.expects_failure:
+            return None
+        return self._failure or (self.node.failure if self.node is not None else None)
+
+    def start(self) -> None:
+        runtime = self.runtime = self._world.process(self.host, self.disk)
+        runtime.loop.on_power_cut = self._power_is_gone
+        self.lives += 1
+        self._failure = None
+        # As a step of the world, because the power may go at any point of it.
+        runtime.loop.call_soon(lambda: self._start(runtime))
+
+    def _start(self, runtime: SimulatedRuntime) -> None:
+        try:
+            self.node = Node(BrokerConfig.parse(self.settings), runtime)
+            self.node.start(self._serving)
+        except Exception as error:
+            self._failure = error
+            runtime.die()
+
+    def _serving(self, _addresses: object) -> None:
+        self.is_serving = True
+
+    def lose_power(self) -> None:
+        """Now, between two steps. For a cut inside of one: `disk.cut_power_after`."""
+        self.disk.cut_power()
+        self._power_is_gone()
+
+    def _power_is_gone(self) -> None:
+        self.cuts += 1
+        self._died()
+        self.disk.recover()
+
+    def kill(self) -> None:
+        """kill -9: the process is gone, what it wrote is with the operating system."""
+        self._died()
+
+    def _died(self) -> None:
+        if self.runtime is not None:
+            self.runtime.die()
+        self.node = self.runtime = None
+        self.is_serving = self.is_stopping = False
+
+    def stop(self) -> None:
+        """A clean stop; `is_running` tells when it is over."""
+        node, runtime = self.node, self.runtime
+        if node is None or runtime is None:
+            return
+
+        def stopped() -> None:
+            if self.runtime is runtime:
+                self._died()
+
+        self.is_stopping = True
+        runtime.loop.call_soon(lambda: node.shutdown(stopped))

@@ -1,0 +1,99 @@
+"""A node as a process of its own that can be killed, paused and started again at the same address."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+MOLDAU = Path(sys.executable).parent / "moldau"
+READY_SECONDS = 60.0
+
+
+class MortalNode:
+    def __init__(self, data: Path, settings: Mapping[str, str]) -> None:
+        self.data = data
+        self.address = ("127.0.0.1", _free_port())
+        self.bootstrap = f"127.0.0.1:{self.address[1]}"
+        self.log = data.with_name(data.name + ".log")
+        self._settings = dict(settings)
+        self._process: subprocess.Popen[bytes] | None = None
+        self.slowest_start = 0.0
+
+    def start(self) -> None:
+        """Returns when it accepts clients; AssertionError with the end of its log if it does not."""
+        command = [str(MOLDAU), "start", "--listen", self.bootstrap, "--data", str(self.data)]
+        for name, value in self._settings.items():
+            command += ["--set", f"{name}={value}"]
+        began = time.monotonic()
+        # Compiled modules are kept: hundreds of starts are most of the time these tests take.
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=environment)
+        line = self._first_line(self._process, began + READY_SECONDS)
+        if not line.startswith(b"ready "):
+            self.kill()
+            raise AssertionError(f"the node did not start again; it said {line!r}\n{self.log_tail()}")
+        self.slowest_start = max(self.slowest_start, time.monotonic() - began)
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def kill(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
+
+    def stop(self) -> None:
+        process, self._process = self._process, None
+        assert process is not None
+        process.terminate()
+        process.communicate(timeout=60)
+        assert process.returncode == 0, self.log_tail()
+
+    def pause(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
+    def tracebacks(self) -> str:
+        """What the node was surprised by, in all its lives."""
+        text = self.log.read_text(errors="replace")
+        at = text.find("Traceback (most recent call last)")
+        return text[max(0, at - 500) : at + 3000] if at >= 0 else ""
+
+    def log_tail(self, lines: int = 60) -> str:
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    @staticmethod
+    def _first_line(process: subprocess.Popen[bytes], deadline: float) -> bytes:
+        assert process.stdout is not None
+        line = b""
+        while not line.endswith(b"\n"):
+            readable, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
+            byte = os.read(process.stdout.fileno(), 1) if readable else b""
+            if not byte:
+                break
+            line += byte
+        return line
+
+
+def _free_port() -> int:
+    """A port nobody uses now; the node comes back to it after every death."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
