@@ -6,6 +6,8 @@ One table: number, whether the same request may succeed when repeated, and a sen
 from __future__ import annotations
 
 from enum import IntEnum
+from importlib import import_module
+from typing import Any
 
 
 class ErrorCode(IntEnum):
@@ -215,3 +217,10 @@ def error_code(number: int) -> ErrorCode:
 
 
 _BY_NUMBER = {int(code): code for code in ErrorCode}
+
+
+def __getattr__(name: str) -> Any:
+    """The clients' exceptions by name (`moldau.errors.TopicAlreadyExistsError`), loaded when first asked for."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return getattr(import_module("moldau.client.exceptions"), name)

@@ -1,8 +1,8 @@
 """A node: all parts put together, started and stopped in the right order.
 
 Start. The data directories first, because everything else lives in them; then the metadata log, which says what this
-broker holds; then the listeners are bound, because their ports are part of the registration; then the broker registers
-and is let in. Only when its partitions have leaders are clients accepted.
+broker holds and how it is set; then the partitions' logs; then the listeners are bound, because their ports are part of
+the registration; then the broker registers and is let in. Only when its partitions have leaders are clients accepted.
 
 Stop. In reverse: the broker hands over, answers what is in flight, and closes its logs; the mark of a clean stop is
 the last thing written.
@@ -25,6 +25,7 @@ from moldau.metadata.loader import MetadataLoader
 from moldau.metadata.producer_id_pool import ProducerIdPool
 from moldau.raft.quorum_of_one import QuorumOfOne
 from moldau.raft.snapshot_generator import SnapshotGenerator
+from moldau.replica.log_moves import LogMoves
 from moldau.replica.manager import ReplicaManager
 from moldau.runtime.ports import Runtime
 from moldau.server.apis.table import BROKER_APIS
@@ -40,6 +41,7 @@ from moldau.server.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from moldau.server.socket_server import SocketServer
 from moldau.server.txn_markers import TransactionMarkers
 from moldau.server.txn_partitions import TransactionPartitions
+from moldau.storage.cleaner import LogCleaner
 from moldau.storage.log_dirs import known_cluster_id, random_id
 from moldau.storage.log_manager import LogManager
 from moldau.types import uuid_to_text
@@ -79,7 +81,14 @@ class Node:
         self.metadata = MetadataLoader(self._fail)
         self.controller = Controller(self.cluster_id, config, self.quorum, clock, loop, runtime.random)
         self.replicas = ReplicaManager(
-            config.node_id, self.logs, config.log_defaults(), clock, loop, self._fail, runtime.workers
+            config.node_id,
+            self.logs,
+            config.log_defaults(),
+            clock,
+            loop,
+            self._fail,
+            runtime.workers,
+            config.metadata_log_directory,
         )
         self.snapshots = SnapshotGenerator(self.quorum, config, loop)
         self.lifecycle = BrokerLifecycle(
@@ -90,6 +99,7 @@ class Node:
             loop,
             runtime.random,
             config.broker_heartbeat_interval_ms / 1000,
+            self.logs.offline_ids,
         )
         coordinator_log = CoordinatorLog(self.replicas)
         self.producer_ids = ProducerIdPool(
@@ -107,7 +117,11 @@ class Node:
         )
         self.services = self._services()
         self.server = SocketServer(config, runtime, self.services)
-        self.housekeeping = Housekeeping(config, self.logs, self.replicas, runtime)
+        self.cleaner = LogCleaner(lambda: self.services.config, self.logs, runtime, self.replicas.storage_failed)
+        self.services.log_moves = LogMoves(
+            lambda: self.services.config, self.replicas, self.logs, self.cleaner.busy, runtime
+        )
+        self.housekeeping = Housekeeping(config, self.logs, self.replicas, self.cleaner, runtime)
 
     def _services(self) -> Services:
         config = self._config
@@ -137,11 +151,15 @@ class Node:
         """
         self._ready = ready
         try:
-            self.logs.start()
+            self.logs.open()
             # The image is published before the controller answers: whoever waits for an answer finds it there.
             self.quorum.register(self.metadata)
             self.quorum.register(self.controller)
             self.metadata.add_publisher(DynamicConfig(self._config, self.services))
+            self.quorum.start()
+            # Now that it is known what the topics are set to, their logs can be opened.
+            image = self.metadata.image
+            self.logs.load(lambda topic: self.replicas.config_in(image, topic))
             self.metadata.add_publisher(self.replicas)
             self.metadata.add_publisher(
                 CoordinatorLeadership(
@@ -150,7 +168,6 @@ class Node:
                 )
             )
             self.metadata.add_publisher(self.snapshots)
-            self.quorum.start()
             table = DispatchTable(BROKER_APIS, self.services)
             bound = {e.name: self.server.bind(e, table) for e in self._config.broker_endpoints}
         except BaseException:
@@ -168,6 +185,7 @@ class Node:
         self.logs.broker_epoch = self.lifecycle.epoch
         self.replicas.set_strays_aside()
         self.housekeeping.start()
+        self.cleaner.start()
         self.server.serve()
         logger.info("node %d of cluster %s accepts clients", self._config.node_id, self.cluster_id)
         if self._ready is not None:
@@ -181,6 +199,8 @@ class Node:
             return
         self._stopping = True
         self.housekeeping.stop()
+        self.cleaner.stop()
+        self.services.log_moves.stop()
 
         def drained(_value: None, _error: BaseException | None) -> None:
             self._close()

@@ -84,7 +84,9 @@ class SnapshotWriter:
 
     def abandon(self) -> None:
         self._file.close()
-        self._disk.remove(self._path + _UNFINISHED)
+        # It has its final name if what failed came after that.
+        if self._disk.exists(self._path + _UNFINISHED):
+            self._disk.remove(self._path + _UNFINISHED)
 
     def _write(self, batch: bytes, count: int) -> None:
         self._file.write(batch, self.size)

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Final, Protocol
 
 from moldau.config.broker import BrokerConfig
+from moldau.errors import KafkaError
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
 from moldau.metadata.records import Message, versioned
@@ -62,6 +63,10 @@ class SnapshotGenerator:
         """Starts a snapshot of `image`; it is finished some turns of the loop later."""
         try:
             writer = self._quorum.begin_snapshot(image.offset, image.epoch, image.timestamp)
+        except (KafkaError, OSError) as error:
+            # A full disk, most likely: the log is still complete, and the next image tries again.
+            logger.error("a snapshot of the metadata could not be begun: %s", error)
+            return
         except Exception:
             logger.exception("a snapshot of the metadata could not be begun")
             return
@@ -86,8 +91,11 @@ class SnapshotGenerator:
             self._writer = None
             self._quorum.finish_snapshot(writer)
             logger.info("wrote the metadata snapshot %s (%d bytes)", writer.id.file_name, writer.size)
-        except Exception:
+        except Exception as error:
             # The log is still complete: the next image tries again.
-            logger.exception("a snapshot of the metadata could not be written")
+            if isinstance(error, KafkaError | OSError):
+                logger.error("a snapshot of the metadata could not be written: %s", error)
+            else:
+                logger.exception("a snapshot of the metadata could not be written")
             self._writer = None
             writer.abandon()

@@ -12,14 +12,14 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 
 from moldau.config.topic import LogConfig, topic_config
-from moldau.errors import ErrorCode, KafkaError
+from moldau.errors import ErrorCode, KafkaError, MoldauError
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import EMPTY_IMAGE, MetadataImage, ResourceType
 from moldau.metadata.topics_delta import LocalPartition
 from moldau.replica.group_commit import GroupCommit
 from moldau.replica.partition import Partition
 from moldau.replica.purgatory import Purgatory
-from moldau.runtime.ports import Clock, Loop, Workers
+from moldau.runtime.ports import Clock, Disk, Loop, Workers
 from moldau.storage.log import Log
 from moldau.storage.log_manager import LogManager
 from moldau.storage.storage_error import StorageError
@@ -29,6 +29,9 @@ logger = logging.getLogger("moldau.replica")
 
 # A full disk, or a full quota on it.
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+
+# A disk counts as full until so many bytes of it are free, lest every freed block be news.
+ROOM_AGAIN = 16 << 20
 
 # DeleteRecords: "up to the high watermark".
 HIGH_WATERMARK = -1
@@ -54,12 +57,18 @@ class ReplicaManager:
         defaults: LogConfig,
         clock: Clock,
         loop: Loop,
-        all_disks_failed: Callable[[StorageError], None],
+        must_stop: Callable[[MoldauError], None],
         workers: Workers | None = None,
+        metadata_directory: str | None = None,
     ) -> None:
         self._broker_id = broker_id
-        self._all_disks_failed = all_disks_failed
-        self._told_full = False
+        self._must_stop = must_stop
+        self._metadata_directory = metadata_directory
+        # Log directories that had no room when something was to be written.
+        self.full: set[str] = set()
+        # Partitions whose disk had no room when they were to be opened.
+        self._refused: dict[TopicPartition, Uuid] = {}
+        self._metadata_complete = False
         self._logs = logs
         self._defaults = defaults
         self._clock = clock
@@ -113,18 +122,31 @@ class ReplicaManager:
             if change.resource.type == ResourceType.TOPIC:
                 self.config_changed(change.resource.name)
         now_ms = self._clock.now_ms()
-        for local in changes.leads:
-            partition = self._hold(local)
-            if partition is not None and partition.become_leader(local.state, now_ms):
-                self.moved(partition)
-        for local in changes.follows:
-            partition = self._hold(local)
-            if partition is not None and partition.become_follower(local.state):
-                self.moved(partition)
+        for local in (*changes.leads, *changes.follows):
+            self._take_on(local, now_ms)
         try:
             self._logs.sync_created()
         except StorageError as error:
             self.storage_failed(error)
+
+    def _take_on(self, local: LocalPartition, now_ms: int) -> None:
+        partition = self._hold(local)
+        if partition is None:
+            return
+        leads = local.state.leader == self._broker_id
+        if partition.become_leader(local.state, now_ms) if leads else partition.become_follower(local.state):
+            self.moved(partition)
+
+    def open_refused(self) -> None:
+        """Tries again to open the partitions that found no room on their disk."""
+        refused, self._refused = self._refused, {}
+        for place, topic_id in refused.items():
+            topic = self.image.topics.by_id(topic_id)
+            state = topic.partitions.get(place.partition) if topic is not None else None
+            if state is not None and self._broker_id in state.replicas:
+                self._take_on(LocalPartition(place, topic_id, state), self._clock.now_ms())
+        if refused:
+            self._logs.sync_created()
 
     def config_changed(self, topic: str) -> None:
         hosted = self.by_name.get(topic)
@@ -156,7 +178,10 @@ class ReplicaManager:
             try:
                 log = self._open(place, topic_id, config)
             except StorageError as error:
+                self._refused[place] = topic_id
                 self.storage_failed(error)
+                return None
+            if log is None:
                 return None
             # A log found at the start was opened before its topic's settings were known.
             log.update_config(config)
@@ -165,8 +190,11 @@ class ReplicaManager:
             )
         return partition
 
-    def _open(self, place: TopicPartition, topic_id: Uuid, config: LogConfig) -> Log:
+    def _open(self, place: TopicPartition, topic_id: Uuid, config: LogConfig) -> Log | None:
         found = self._logs.get(place)
+        if found is None and not self._metadata_complete and self._logs.has_offline_directory:
+            # It is not new, so it is in the directory that failed: an empty log in another would hide its records.
+            return None
         if found is not None and found.topic_id not in (None, topic_id):
             # Left from a topic of this name that was deleted while this broker was away.
             self._logs.delete(place)
@@ -174,6 +202,7 @@ class ReplicaManager:
 
     def set_strays_aside(self) -> None:
         """Logs of partitions the cluster does not know here; to be called once the metadata is complete."""
+        self._metadata_complete = True
         for place in list(self._logs.logs):
             hosted = self.by_name.get(place.topic)
             if hosted is None or place.partition not in hosted.partitions:
@@ -191,7 +220,11 @@ class ReplicaManager:
         self._logs.delete(partition.topic_partition)
 
     def _config(self, topic: str) -> LogConfig:
-        overrides: Mapping[str, str] = self.image.configs.topic(topic)
+        return self.config_in(self.image, topic)
+
+    def config_in(self, image: MetadataImage, topic: str) -> LogConfig:
+        """The settings of a topic as an image has them."""
+        overrides: Mapping[str, str] = image.configs.topic(topic)
         return topic_config(self._defaults, overrides) if overrides else self._defaults
 
     # -------------------------------------------------------------------------------------------- operations
@@ -242,18 +275,33 @@ class ReplicaManager:
         """A disk refused an operation. A full one is left in service: it can still be read, and may have room again.
         Any other failure takes the directory and its partitions offline; the rest goes on."""
         if error.errno in _FULL and not error.lost:
-            if not self._told_full:
+            if error.directory not in self.full:
                 logger.error("%s The partitions there can be read but not written until there is room.", error)
-            self._told_full = True
+            self.full.add(error.directory)
             return
+        self.full.discard(error.directory)
         for place in self._logs.directory_failed(error.directory, str(error)):
             hosted = self.by_name.get(place.topic)
             partition = hosted.partitions.pop(place.partition, None) if hosted is not None else None
             if partition is not None:
                 self._release(partition)
         logger.error("%s The log directory is offline now, and so are its partitions.", error)
-        if not any(directory.is_online for directory in self._logs.directories):
-            self._all_disks_failed(error)
+        if error.directory == self._metadata_directory:
+            self._must_stop(MoldauError(f"{error} It holds the metadata log, without which the node cannot go on."))
+        elif not any(directory.is_online for directory in self._logs.directories):
+            self._must_stop(MoldauError(f"{error} No log directory is left, so the node stops."))
+
+    def look_for_room(self, disk: Disk) -> None:
+        """Full disks that have room again. Nobody waits for this: a write is tried whenever one comes."""
+        for directory in list(self.full):
+            try:
+                if disk.free_bytes(directory) < ROOM_AGAIN:
+                    continue
+            except OSError as error:
+                self.storage_failed(StorageError(directory, "Looking for room", error))
+                continue
+            self.full.discard(directory)
+            logger.warning("There is room again in %s.", directory)
 
     def _release(self, partition: Partition) -> None:
         """Nobody leads here any more: whoever waits is answered so."""

@@ -113,6 +113,7 @@ class Partition:
         self._min_isr = min(self.log.config.min_insync_replicas, len(self.replicas))
         self.durable = self.log.config.durable
         self._alone = self.is_leader and self.isr == (self._broker_id,) and not self.durable
+
     # ------------------------------------------------------------------------------------------------- writing
 
     def append(self, data: memoryview, start: int, end: int, acks: int, origin: Origin = Origin.CLIENT) -> AppendInfo:

@@ -8,7 +8,7 @@ when it has seen its own registration there is it unfenced and given partitions 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from moldau.config.listeners import Endpoint
@@ -39,6 +39,7 @@ class BrokerLifecycle:
         loop: Loop,
         random: Random,
         heartbeat_seconds: float,
+        offline_directories: Callable[[], Sequence[Uuid]] = tuple,
     ) -> None:
         self._broker_id = broker_id
         self._cluster_id = cluster_id
@@ -46,6 +47,7 @@ class BrokerLifecycle:
         self._metadata = metadata
         self._loop = loop
         self._heartbeat_seconds = heartbeat_seconds
+        self._offline_directories = offline_directories
         self._incarnation = random.bytes(16)
         self._timer: TimerHandle | None = None
         self._leaving = False
@@ -107,6 +109,7 @@ class BrokerLifecycle:
             broker_epoch=self.epoch,
             current_metadata_offset=self._metadata.image.offset,
             want_shut_down=self._leaving,
+            offline_log_dirs=sorted(self._offline_directories()),
         )
         answer: Deferred[BrokerHeartbeatResponse] = self._controller.broker_heartbeat(request)
         answer.then(self._answered)

@@ -12,6 +12,7 @@ from typing import Final
 from moldau.config.broker import BrokerConfig
 from moldau.replica.manager import ReplicaManager
 from moldau.runtime.ports import Runtime, TimerHandle
+from moldau.storage.cleaner import LogCleaner
 from moldau.storage.log_manager import LogManager
 from moldau.storage.retention import apply_retention
 from moldau.storage.storage_error import StorageError
@@ -27,7 +28,14 @@ _LONGEST_FLUSH_WAIT_SECONDS: Final = 3.0
 
 
 class Housekeeping:
-    def __init__(self, config: BrokerConfig, logs: LogManager, replicas: ReplicaManager, runtime: Runtime) -> None:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        logs: LogManager,
+        replicas: ReplicaManager,
+        cleaner: LogCleaner,
+        runtime: Runtime,
+    ) -> None:
         self._loop = runtime.loop
         self._replicas = replicas
         self._timers: dict[str, TimerHandle] = {}
@@ -41,6 +49,11 @@ class Housekeeping:
                 "log starts",
                 config.log_flush_start_offset_checkpoint_interval_ms / 1000,
                 logs.checkpoint_log_starts,
+            ),
+            (
+                "compacted offsets",
+                config.log_flush_offset_checkpoint_interval_ms / 1000,
+                cleaner.checkpoint_all,
             ),
             (
                 "high watermarks",
@@ -60,9 +73,11 @@ class Housekeeping:
             (
                 "retention",
                 config.log_retention_check_interval_ms / 1000,
-                lambda: apply_retention(logs.logs.values(), runtime.clock.now_ms()),
+                lambda: apply_retention(logs.logs.values(), runtime.clock.now_ms(), cleaner.busy),
             ),
             ("removal", _REMOVAL_SECONDS, logs.remove_deleted),
+            ("room", _REMOVAL_SECONDS, lambda: replicas.look_for_room(runtime.disk)),
+            ("partitions without room", _REMOVAL_SECONDS, replicas.open_refused),
             (
                 "producers",
                 config.producer_id_expiration_check_interval_ms / 1000,

@@ -36,7 +36,8 @@ class SocketServer:
         self._idle_seconds = config.connections_max_idle_ms / 1000
         self._sweep_timer: TimerHandle | None = None
         self._stopping: Deferred[None] | None = None
-        self.connections: set[Connection] = set()
+        # In the order they were opened, so that a run on the simulator repeats exactly.
+        self.connections: dict[Connection, None] = {}
         limit = config.queued_max_request_bytes
         runtime.network.limit_receive_memory(limit if limit > 0 else None)
 
@@ -105,12 +106,12 @@ class SocketServer:
     # -------------------------------------------------------------------------------------------- connections
 
     def _opened(self, connection: Connection) -> None:
-        self.connections.add(connection)
+        self.connections[connection] = None
         if self._quotas.exceeded:
             self._close_longest_idle()
 
     def _closed(self, connection: Connection) -> None:
-        self.connections.discard(connection)
+        self.connections.pop(connection, None)
         self._quotas.closed(connection.listener_name, connection.peer[0])
         if self._stopping is not None:
             self._settle_if_done()

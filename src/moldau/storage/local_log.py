@@ -13,6 +13,7 @@ from typing import Final
 from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.runtime.ports import Clock, Disk, Random
+from moldau.storage.commit import Commit
 from moldau.storage.epoch_cache import EpochCache
 from moldau.storage.file_names import EPOCH_CHECKPOINT
 from moldau.storage.log_segments import LogSegments
@@ -30,10 +31,12 @@ RECENT_BATCHES: Final = 64
 class LocalLog:
     __slots__ = (
         "_clock",
+        "_created",
         "_cuts",
         "_disk",
         "_epochs",
         "_high_watermark",
+        "_names_synced",
         "_older",
         "_producers",
         "_random",
@@ -41,6 +44,8 @@ class LocalLog:
         "_segments",
         "config",
         "directory",
+        "durable_offset",
+        "first_dirty_offset",
         "last_flush_ms",
         "log_end_offset",
         "log_start_offset",
@@ -79,9 +84,15 @@ class LocalLog:
         self.log_start_offset = loaded.log_start_offset
         self.log_end_offset = loaded.log_end_offset
         self.recovery_point = loaded.recovery_point
+        # All before it is on disk. It may be ahead of the recovery point, for which the indexes must be there too.
+        self.durable_offset = loaded.recovery_point
+        # All before it has been compacted.
+        self.first_dirty_offset = 0
         self.last_flush_ms = clock.now_ms()
         self._high_watermark = loaded.log_start_offset
         self._cuts = 0
+        # Segments created, and how many of them had been when the names in the directory were last forced to disk.
+        self._created, self._names_synced = 1, 0
         self._segments.active.set_age_limit(config.max_segment_ms - self._jitter())
 
     # -------------------------------------------------------------------------------------------------- the parts
@@ -101,6 +112,11 @@ class LocalLog:
     @property
     def size(self) -> int:
         return self._segments.size
+
+    @property
+    def cuts(self) -> int:
+        """Grows whenever the log is cut: who works on it beside the loop learns whether its segments still count."""
+        return self._cuts
 
     def update_config(self, config: LogConfig) -> None:
         self.config = config
@@ -153,6 +169,13 @@ class LocalLog:
         except OSError as error:
             raise self._failed("Rolling", error) from error
 
+    def skip_to(self, offset: int) -> None:
+        """Continues at `offset`: the log this one copies has no records before it any more."""
+        try:
+            self._roll(offset)
+        except OSError as error:
+            raise self._failed("Rolling", error) from error
+
     def _roll(self, base_offset: int) -> Segment:
         old = self._segments.active
         base_offset = max(base_offset, self.log_end_offset)
@@ -169,6 +192,8 @@ class LocalLog:
             segment.undo_create()
             raise
         self._segments.add(segment)
+        # Sealing changed its indexes, also where its records had been forced to disk long before.
+        self.recovery_point = min(self.recovery_point, old.base_offset)
         self._forget_positions()
         # Offsets that a leader has compacted away are skipped here too: the log ends where its last segment begins.
         self.log_end_offset = base_offset
@@ -180,6 +205,7 @@ class LocalLog:
     def _create(self, base_offset: int) -> Segment:
         segment = Segment.create(self._disk, self.directory, base_offset, self.config, self._clock.now_ms())
         segment.set_age_limit(self.config.max_segment_ms - self._jitter())
+        self._created += 1
         return segment
 
     def _jitter(self) -> int:
@@ -236,6 +262,8 @@ class LocalLog:
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.recovery_point = min(self.recovery_point, offset)
+        self.durable_offset = min(self.durable_offset, offset)
+        self.first_dirty_offset = min(self.first_dirty_offset, offset)
         self._high_watermark = min(self._high_watermark, offset)
         self._epochs.truncate_from_end(offset)
         self._forget_positions()
@@ -262,8 +290,14 @@ class LocalLog:
         return deleted
 
     def replace_segments(self, new: Sequence[Segment], old: Sequence[Segment]) -> None:
-        """Puts compacted segments in the place of the ones they were made from. Never the active one."""
+        """Puts compacted segments in the place of the ones they were made from. Never the active one.
+
+        Those that were announced before (`LogSegments.announce`) cost no fsync here.
+        """
         try:
+            unannounced = [segment for segment in new if not segment.is_announced]
+            if unannounced:
+                self._segments.announce(unannounced)
             gone = self._segments.replace(new, old, self.config.file_delete_delay_ms)
             self._delete_snapshots(gone)
         except OSError as error:
@@ -289,8 +323,34 @@ class LocalLog:
             self._producers.snapshots.sync(self.recovery_point, up_to)
             self._disk.sync_directory(self.directory)
         except OSError as error:
-            raise self._failed("Flushing", error) from error
+            raise self._failed("Flushing", error, lost=True) from error
         self.recovery_point = up_to
+        self.durable_offset = max(self.durable_offset, up_to)
+
+    def commit(self) -> Commit | None:
+        """The work of forcing the records to disk that are not there yet; None if all are."""
+        up_to, cuts, created = self.log_end_offset, self._cuts, self._created
+        if up_to <= self.durable_offset:
+            return None
+        try:
+            segments = self._segments.from_offset(self.durable_offset)
+            files = [segment.open_file() for segment in segments if segment.size]
+        except OSError as error:
+            raise self._failed("Committing", error) from error
+
+        def done() -> None:
+            # What was cut off meanwhile may have been written again, and that is not on disk.
+            if self._cuts == cuts:
+                self.durable_offset = max(self.durable_offset, up_to)
+                self._names_synced = max(self._names_synced, created)
+
+        return Commit(self._disk, self.directory if created != self._names_synced else None, files, done)
+
+    @property
+    def settled_offset(self) -> int:
+        """The recovery point as it may be checkpointed: the active segment's indexes are still going to change, so
+        recovery must look at the whole of it, even if its records are on disk."""
+        return min(self.recovery_point, self._segments.active.base_offset)
 
     def sealed_flush(self) -> SealedFlush | None:
         """The work of forcing all but the active segment to disk; None if that has been done."""
@@ -310,6 +370,7 @@ class LocalLog:
             # What was cut off meanwhile may have been written again, and that is not on disk.
             if self._cuts == cuts:
                 self.recovery_point = max(self.recovery_point, up_to)
+                self.durable_offset = max(self.durable_offset, up_to)
 
         return SealedFlush(self._disk, self.directory, paths, done)
 
@@ -317,7 +378,11 @@ class LocalLog:
         """Writes what is only in memory and closes the files, cut to size and forced to disk."""
         try:
             self.flush()
+            before = self._producers.snapshots.latest_offset
             self._producers.take_snapshot(sync=True)
+            if self._producers.snapshots.latest_offset != before:
+                # A clean stop promises a snapshot: without its name the producers would be forgotten.
+                self._disk.sync_directory(self.directory)
             self._epochs.flush()
             self._segments.active.seal()
             self._segments.active.flush()
@@ -363,8 +428,8 @@ class LocalLog:
             ErrorCode.CORRUPT_MESSAGE, f"{self.topic_partition} is damaged at or after offset {offset}: {error}."
         )
 
-    def _failed(self, doing: str, error: OSError) -> StorageError:
-        return StorageError(self.parent_directory, f"{doing} {self.topic_partition}", error)
+    def _failed(self, doing: str, error: OSError, *, lost: bool = False) -> StorageError:
+        return StorageError(self.parent_directory, f"{doing} {self.topic_partition}", error, lost=lost)
 
     def __repr__(self) -> str:
         return f"Log({self.directory}, {self.log_start_offset}..{self.log_end_offset})"

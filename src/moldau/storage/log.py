@@ -140,7 +140,8 @@ class Log(LocalLog):
                 if completed is not None:
                     producers.complete(completed)
             producers.end_offset = last + 1
-            if last + 1 - self.recovery_point >= config.flush_messages:
+            # In durable mode the acknowledgement waits for a commit, off the loop.
+            if last + 1 - self.recovery_point >= config.flush_messages and not config.durable:
                 self.flush()
         except OSError as error:
             raise self._failed("Appending", error) from error

@@ -116,7 +116,10 @@ def known_cluster_id(disk: Disk, directories: Sequence[str]) -> str | None:
     """The cluster the directories belong to, None if they are all new; LogDirError if they disagree."""
     found: dict[str, str] = {}
     for directory in directories:
-        meta = read_meta_properties(disk, directory)
+        try:
+            meta = read_meta_properties(disk, directory)
+        except OSError:
+            continue  # it will be offline; the others say the same, or nothing
         if meta is not None:
             found.setdefault(meta.cluster_id, directory)
     if len(found) > 1:

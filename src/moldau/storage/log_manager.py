@@ -19,18 +19,20 @@ from moldau.storage.checkpoint import CheckpointError, OffsetCheckpoint
 from moldau.storage.deferred_removal import DeferredRemoval
 from moldau.storage.file_names import (
     DELETE_DIRECTORY,
+    FUTURE_DIRECTORY,
     METADATA_TOPIC,
     STRAY_DIRECTORY,
     LogDirectoryName,
     marked_directory,
     parse_directory,
 )
+from moldau.storage.future_logs import FutureLogs
 from moldau.storage.log import Log
 from moldau.storage.log_dirs import LogDirectory, LogDirError, open_directories
 from moldau.storage.partition_metadata import read_topic_id, write_topic_id
 from moldau.storage.sealed_flush import SealedFlush
 from moldau.storage.storage_error import StorageError
-from moldau.types import TopicPartition, Uuid
+from moldau.types import ZERO_UUID, TopicPartition, Uuid
 
 
 @dataclass(slots=True, frozen=True)
@@ -43,6 +45,7 @@ class DirectoryDescription:
     total_bytes: int = -1
     usable_bytes: int = -1
     sizes: Mapping[TopicPartition, int] = field(default_factory=dict)
+    futures: Mapping[TopicPartition, int] = field(default_factory=dict)  # logs that are being moved here
 
 
 class LogManager:
@@ -65,6 +68,7 @@ class LogManager:
         self._topic_config = topic_config or (lambda topic: defaults)
         self._removal = DeferredRemoval(disk, clock)
         self._logs: dict[TopicPartition, Log] = {}
+        self.futures = FutureLogs(disk, clock, random, self._removal, config.producer_id_expiration_ms)
         self._flushing: set[TopicPartition] = set()
         self.directories: list[LogDirectory] = []
         self.broker_epoch = -1
@@ -75,6 +79,11 @@ class LogManager:
 
     def start(self) -> None:
         """Takes hold of the directories and opens every log in them; LogDirError if that is not possible."""
+        self.open()
+        self.load(self._topic_config)
+
+    def open(self) -> None:
+        """Takes hold of the directories; LogDirError if that is not possible."""
         self.directories = open_directories(
             self._disk,
             self._config.log_directories,
@@ -82,6 +91,11 @@ class LogManager:
             node_id=self._config.node_id,
             random=self._random,
         )
+
+    def load(self, topic_config: Callable[[str], LogConfig]) -> None:
+        """Opens every log, with the settings of its topic: recovery must know whether a log is compacted, since what
+        is a hole in others is ordinary there."""
+        self._topic_config = topic_config
         try:
             for directory in self.directories:
                 if directory.is_online:
@@ -98,9 +112,12 @@ class LogManager:
             high_watermarks = _read(directory.high_watermarks)
             for name, named in self._log_directories(directory):
                 path = posixpath.join(directory.path, name)
-                if named.mark == DELETE_DIRECTORY:
+                if named.mark in (DELETE_DIRECTORY, FUTURE_DIRECTORY):
                     self._removal.add([path], self._config.log_segment_delete_delay_ms)
                 if named.mark:
+                    continue
+                if self.futures.gives_way(path, self._others(directory)):
+                    self._removal.add([path], 0)
                     continue
                 partition = named.topic_partition
                 self._check_single(partition, path)
@@ -121,6 +138,9 @@ class LogManager:
                 self._logs[partition] = log
         except (OSError, StorageError) as error:
             self.directory_failed(directory.path, str(error))
+
+    def _others(self, directory: LogDirectory) -> list[str]:
+        return [other.path for other in self.directories if other is not directory and other.is_online]
 
     def _log_directories(self, directory: LogDirectory) -> Iterable[tuple[str, LogDirectoryName]]:
         for name in self._disk.list(directory.path):
@@ -195,10 +215,25 @@ class LogManager:
         """Keeps a log that belongs to no partition of the cluster out of the way, for somebody to look at."""
         self._set_aside(partition, STRAY_DIRECTORY)
 
+    def exchange(self, partition: TopicPartition) -> Log:
+        """Puts the future log of a partition in the place of its current one, which is deleted; returns the new one.
+
+        Both must hold the same records.
+        """
+        current = self._logs[partition]
+        future = self.futures.take_place_of(current)
+        self._logs[partition] = future
+        self._retire(current, DELETE_DIRECTORY)
+        return future
+
     def _set_aside(self, partition: TopicPartition, mark: str) -> None:
+        self.futures.discard(partition)
         log = self._logs.pop(partition, None)
-        if log is None:
-            return
+        if log is not None:
+            self._retire(log, mark)
+
+    def _retire(self, log: Log, mark: str) -> None:
+        partition = log.topic_partition
         log.rename_directory(marked_directory(partition, self._random.bytes(16).hex(), mark))
         log.abandon_for_readers()
         if mark == DELETE_DIRECTORY:
@@ -247,8 +282,16 @@ class LogManager:
 
     # --------------------------------------------------------------------------------------------- directories
 
+    @property
+    def has_offline_directory(self) -> bool:
+        return any(not directory.is_online for directory in self.directories)
+
     def directory_id(self, path: str) -> Uuid | None:
         return next((directory.id for directory in self.directories if directory.path == path), None)
+
+    def offline_ids(self) -> list[Uuid]:
+        """The directories that are out of service, as the controller knows them; those never read have no id."""
+        return [directory.id for directory in self.directories if not directory.is_online and directory.id != ZERO_UUID]
 
     def directory_failed(self, path: str, reason: str) -> list[TopicPartition]:
         """Takes a directory and its logs out of service; returns the partitions that are gone with it."""
@@ -256,6 +299,7 @@ class LogManager:
             if directory.path == path and directory.is_online:
                 directory.failure = reason
                 directory.release()
+        self.futures.directory_failed(path)
         gone = [partition for partition, log in self._logs.items() if log.parent_directory == path]
         for partition in gone:
             self._logs.pop(partition).abandon()
@@ -268,16 +312,21 @@ class LogManager:
         if not directory.is_online:
             return DirectoryDescription(directory.path, directory.id, False)
         sizes = {partition: log.size for partition, log in self._logs.items() if log.parent_directory == directory.path}
+        futures = {
+            partition: log.size
+            for partition, log in self.futures.logs.items()
+            if log.parent_directory == directory.path
+        }
         try:
             total, usable = self._disk.total_bytes(directory.path), self._disk.free_bytes(directory.path)
         except OSError:
             return DirectoryDescription(directory.path, directory.id, False)
-        return DirectoryDescription(directory.path, directory.id, True, total, usable, sizes)
+        return DirectoryDescription(directory.path, directory.id, True, total, usable, sizes, futures)
 
     # --------------------------------------------------------------------------------------------- regular work
 
     def checkpoint_recovery_points(self) -> None:
-        self._checkpoint(lambda directory: directory.recovery_points, lambda log: log.recovery_point)
+        self._checkpoint(lambda directory: directory.recovery_points, lambda log: log.settled_offset)
 
     def checkpoint_log_starts(self) -> None:
         """Only where a log starts later than its first segment says: otherwise the files tell."""
@@ -359,7 +408,7 @@ class LogManager:
         try:
             for log in logs.values():
                 log.close()
-            directory.recovery_points.write({partition: log.recovery_point for partition, log in logs.items()})
+            directory.recovery_points.write({partition: log.settled_offset for partition, log in logs.items()})
             directory.log_starts.write(
                 {
                     partition: log.log_start_offset
@@ -375,6 +424,7 @@ class LogManager:
 
     def abandon(self) -> None:
         """Lets go of everything without writing."""
+        self.futures.abandon()
         for log in self._logs.values():
             log.abandon()
         self._logs.clear()

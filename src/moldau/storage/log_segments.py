@@ -140,24 +140,30 @@ class LogSegments:
         for segment in sorted(segments, key=_base_offset, reverse=True):
             self._discard(segment, delay_ms)
 
-    def replace(self, new: Sequence[Segment], old: Sequence[Segment], delay_ms: int) -> list[Segment]:
-        """Puts cleaned segments (`.cleaned`) in the place of those they were made from; returns the ones without heir.
+    def announce(self, new: Sequence[Segment]) -> None:
+        """Says that cleaned segments (`.cleaned`) are complete and will replace others: they become `.swap`.
 
-        Renaming to `.swap` goes backwards, so that a `.cleaned` file beside a `.swap` file of a higher or equal
-        offset means that the replacement had not been announced completely and is given up.
+        Backwards, so that a `.cleaned` file beside a `.swap` file of a higher or equal offset means that the
+        replacement had not been announced completely and is given up. Touches only files nobody else uses yet.
+        """
+        for segment in sorted(new, key=_base_offset, reverse=True):
+            segment.rename(SWAP)
+        self.disk.sync_directory(self.directory)
+
+    def replace(self, new: Sequence[Segment], old: Sequence[Segment], delay_ms: int) -> list[Segment]:
+        """Puts announced segments in the place of those they were made from; returns the ones without heir.
+
+        In whatever order the names reach the disk, `leftovers` completes what a crash cuts short: they need not be
+        forced to disk here, only before anybody relies on the old segments being gone.
         """
         new = sorted(new, key=_base_offset)
         old = [segment for segment in sorted(old, key=_base_offset) if self.floor(segment.base_offset) is segment]
-        for segment in reversed(new):
-            segment.rename(SWAP)
-        self.disk.sync_directory(self.directory)
         kept = {segment.base_offset for segment in new}
         for segment in old:
             self._discard(segment, delay_ms)
         for segment in new:
             segment.rename("")
             self.add(segment)
-        self.disk.sync_directory(self.directory)
         return [segment for segment in old if segment.base_offset not in kept]
 
     def remove_later(self, paths: Iterable[str], delay_ms: int) -> None:

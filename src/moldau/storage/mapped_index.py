@@ -71,8 +71,15 @@ class MappedIndex:
             self._resize(self.entries * self.ENTRY_SIZE)
 
     def flush(self) -> None:
+        """Forces the file to disk, also one that was let go of: what was stored into it may not be there yet."""
         if self._map is not None:
             self._map.sync()
+        elif self._disk.exists(self.path):
+            file = self._disk.open(self.path)
+            try:
+                file.sync()
+            finally:
+                file.close()
         else:
             sync_file(self._disk, self.path)
 

@@ -9,13 +9,24 @@ A log that is compacted and not deleted loses only what lies before its start, w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 
 from moldau.storage.local_log import LocalLog
 from moldau.storage.segment import Segment
+from moldau.types import TopicPartition
 
 # The segment, and the one behind it if there is one.
 Outlived = Callable[[Segment, Segment | None], bool]
+
+
+def apply_retention(logs: Iterable[LocalLog], now_ms: int, busy: Container[TopicPartition] = ()) -> None:
+    """Deletes what the logs no longer keep. Those in `busy` are being compacted and wait until later.
+
+    StorageError if a disk refuses: logs after it have their turn next time.
+    """
+    for log in list(logs):
+        if log.topic_partition not in busy:
+            delete_old_segments(log, now_ms)
 
 
 def delete_old_segments(log: LocalLog, now_ms: int) -> int:

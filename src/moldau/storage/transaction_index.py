@@ -77,6 +77,12 @@ class TransactionIndex:
     def flush(self) -> None:
         if self._file is not None:
             self._file.sync()
+        elif self._disk.exists(self.path):
+            file = self._disk.open(self.path)
+            try:
+                file.sync()
+            finally:
+                file.close()
         else:
             sync_file(self._disk, self.path)
 

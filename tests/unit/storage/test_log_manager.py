@@ -186,6 +186,7 @@ def test_logs_come_back_after_a_crash(tmp_path):
     logs = started(tmp_path / "a")
     log = logs.get_or_create(ORDERS, ID, LogConfig())
     append(log, batch(b"a"))
+    log.roll()
     log.flush()
     logs.checkpoint_recovery_points()
     append(log, batch(b"b"))
@@ -239,12 +240,15 @@ def test_recovery_points_go_back_before_the_logs_do(tmp_path):
     logs = started(tmp_path / "a")
     log = logs.get_or_create(ORDERS, ID, LogConfig())
     append(log, batch(b"a"))
+    log.roll()
     append(log, batch(b"b"))
     log.flush()
     logs.checkpoint_recovery_points()
-    logs.truncate({ORDERS: 1})
-    assert (log.log_end_offset, log.recovery_point) == (1, 1)
-    assert (tmp_path / "a" / "recovery-point-offset-checkpoint").read_text() == "0\n1\norders 0 1\n"
+    checkpoint = tmp_path / "a" / "recovery-point-offset-checkpoint"
+    assert checkpoint.read_text() == "0\n1\norders 0 1\n", "all but the segment that is still written"
+    logs.truncate({ORDERS: 0})
+    assert (log.log_end_offset, log.recovery_point) == (0, 0)
+    assert checkpoint.read_text() == "0\n1\norders 0 0\n"
     logs.close()
 
 

@@ -1,0 +1,286 @@
+"""The cleaner: finds the log that needs compaction most, and compacts it beside everything else.
+
+It looks at the logs when it has nothing to do, begins with the dirtiest, and takes as many at a time as
+`log.cleaner.threads` allows. A compaction runs in slices in the workers (see `compaction`); only the replacement of
+segments happens here, on the loop. How far each log has been compacted is written to `cleaner-offset-checkpoint` in
+its directory, after the last of its segments was replaced: a compaction that a crash cuts short is done again.
+
+A log that cannot be compacted, because its records are damaged or do not fit the memory, is set aside until the next
+start and reported once; the others go on.
+"""
+
+from __future__ import annotations
+
+import logging
+import posixpath
+from collections.abc import Callable, Generator
+from typing import Final
+
+from moldau.config.broker import BrokerConfig
+from moldau.runtime.ports import Runtime, TimerHandle
+from moldau.storage.checkpoint import CheckpointError, OffsetCheckpoint
+from moldau.storage.compaction import Compaction, Replacement, Uncleanable, plan_compaction
+from moldau.storage.dirtiness import Dirtiness, dirtiness, must_be_compacted
+from moldau.storage.log import Log
+from moldau.storage.log_dirs import LogDirectory
+from moldau.storage.log_manager import LogManager
+from moldau.storage.storage_error import StorageError
+from moldau.types import TopicPartition
+
+logger = logging.getLogger("moldau.storage")
+
+CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
+
+# What a worker reads and writes before it comes back to the loop; less where a throttle would make that a long pause.
+_TURN_BYTES: Final = 4 << 20
+_THROTTLED_TURN_SECONDS: Final = 0.1
+
+
+class _Run:
+    """One compaction under way."""
+
+    __slots__ = ("_cuts", "compaction", "log", "steps")
+
+    def __init__(self, log: Log, compaction: Compaction) -> None:
+        self.log = log
+        self._cuts = log.cuts
+        self.compaction = compaction
+        self.steps: Generator[int | Replacement, None, None] = compaction.run()
+
+    def step(self, limit: int) -> int | Replacement | None:
+        """Slices worth up to about `limit` bytes; coming back to the loop after each would only cost time."""
+        done = 0
+        for step in self.steps:
+            if isinstance(step, Replacement):
+                return step
+            done += step
+            # A slice of no bytes is one that held the GIL: the loop has waited long enough.
+            if done >= limit or step == 0:
+                return done
+        return None
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the log still consists of the segments the compaction began with. Retention leaves them alone."""
+        return self.log.cuts == self._cuts
+
+
+class LogCleaner:
+    def __init__(
+        self,
+        config: Callable[[], BrokerConfig],
+        logs: LogManager,
+        runtime: Runtime,
+        failed: Callable[[StorageError], None],
+    ) -> None:
+        self._config = config
+        self._logs = logs
+        self._runtime = runtime
+        self._failed = failed
+        self._timer: TimerHandle | None = None
+        self._stopped = True
+        self._checkpointing: dict[str, bool] = {}  # directory → whether it must be written once more
+        # Public: retention leaves these alone, and so does moving a log to another directory.
+        self.busy: dict[TopicPartition, _Run] = {}
+        self.uncleanable: dict[Log, str] = {}
+
+    def start(self) -> None:
+        self._stopped = not self._config().log_cleaner_enable
+        if self._stopped:
+            return
+        for directory in self._logs.directories:
+            if directory.is_online:
+                self._load(directory)
+        self._rest()
+
+    def stop(self) -> None:
+        """Nothing new begins; what runs is given up after its slice."""
+        self._stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    # ---------------------------------------------------------------------------------------------------- choosing
+
+    def look(self) -> None:
+        """Begins as many compactions as are needed and allowed, the dirtiest log first."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._stopped:
+            return
+        try:
+            waiting = self._waiting()
+            for log, found in waiting[: max(0, self._config().log_cleaner_threads - len(self.busy))]:
+                self._begin(log, found)
+        except StorageError as error:
+            self._failed(error)
+        if not self.busy:
+            self._rest()
+
+    def _rest(self) -> None:
+        self._timer = self._runtime.loop.call_later(self._config().log_cleaner_backoff_ms / 1000, self.look)
+
+    def _waiting(self) -> list[tuple[Log, Dirtiness]]:
+        found = []
+        now = self._runtime.clock.now_ms()
+        for partition, log in self._logs.logs.items():
+            if log.config.compact and partition not in self.busy and log not in self.uncleanable:
+                try:
+                    state = dirtiness(log, now)
+                except OSError as error:
+                    raise StorageError(log.parent_directory, f"Looking at {partition}", error) from error
+                if must_be_compacted(log, state):
+                    found.append((log, state))
+        found.sort(key=lambda pair: pair[1].ratio, reverse=True)
+        return found
+
+    # ---------------------------------------------------------------------------------------------------- running
+
+    def _begin(self, log: Log, found: Dirtiness) -> None:
+        config, runtime = self._config(), self._runtime
+        try:
+            plan = plan_compaction(log, found, runtime.clock.now_ms())
+        except OSError as error:
+            raise StorageError(log.parent_directory, f"Compacting {log.topic_partition}", error) from error
+        compaction = Compaction(
+            plan,
+            runtime.disk,
+            memory=config.log_cleaner_dedupe_buffer_size // max(1, config.log_cleaner_threads),
+            load_factor=min(1.0, max(0.01, config.log_cleaner_io_buffer_load_factor)),
+            buffer_size=config.log_cleaner_io_buffer_size // max(1, config.log_cleaner_threads),
+            seed=runtime.random.bytes(16),
+        )
+        run = self.busy[log.topic_partition] = _Run(log, compaction)
+        self._step(run)
+
+    def _step(self, run: _Run) -> None:
+        if self._stopped or self._logs.get(run.log.topic_partition) is not run.log or not run.is_valid:
+            self._give_up(run)
+            return
+        limit = int(min(_TURN_BYTES, self._config().log_cleaner_io_max_bytes_per_second * _THROTTLED_TURN_SECONDS))
+        self._runtime.workers.submit(lambda: run.step(limit), lambda result, error: self._stepped(run, result, error))
+
+    def _stepped(self, run: _Run, result: int | Replacement | None, error: BaseException | None) -> None:
+        if error is not None:
+            self._broken(run, error)
+        elif result is None:
+            self._finished(run)
+        elif isinstance(result, Replacement):
+            self._replace(run, result)
+        else:
+            delay = result / self._config().log_cleaner_io_max_bytes_per_second
+            if delay > 0.001:
+                self._runtime.loop.call_later(delay, lambda: self._step(run))
+            else:
+                self._step(run)
+
+    def _replace(self, run: _Run, replacement: Replacement) -> None:
+        if self._stopped or self._logs.get(run.log.topic_partition) is not run.log or not run.is_valid:
+            # Announced, but its log has changed: what it would replace must not come back.
+            self._remove(replacement)
+            self._give_up(run)
+            return
+        try:
+            run.log.replace_segments([replacement.new], replacement.old)
+        except StorageError as error:
+            self._end(run)
+            self._failed(error)
+            return
+        self._step(run)
+
+    def _finished(self, run: _Run) -> None:
+        log, compaction = run.log, run.compaction
+        log.first_dirty_offset = compaction.clean_offset
+        logger.debug(
+            "compacted %s up to offset %d: kept %d of %d records, %d of %d bytes",
+            log.topic_partition,
+            compaction.clean_offset,
+            compaction.records_kept,
+            compaction.records_read,
+            compaction.bytes_written,
+            compaction.bytes_read,
+        )
+        self._end(run)
+        self.checkpoint(log.parent_directory)
+
+    def _broken(self, run: _Run, error: BaseException) -> None:
+        log = run.log
+        if self._stopped or self._logs.get(log.topic_partition) is not log or not run.is_valid:
+            self._give_up(run)
+            return
+        self._give_up(run)
+        if isinstance(error, OSError):
+            self._failed(StorageError(log.parent_directory, f"Compacting {log.topic_partition}", error))
+            return
+        self.uncleanable[log] = str(error)
+        if isinstance(error, Uncleanable):
+            logger.error("%s is not compacted any more: %s", log.topic_partition, error)
+        else:
+            logger.error("%s is not compacted any more", log.topic_partition, exc_info=error)
+
+    def _give_up(self, run: _Run) -> None:
+        run.steps.close()
+        try:
+            run.compaction.discard()
+        except OSError as error:
+            logger.warning("what a compaction of %s left could not be removed: %s", run.log.topic_partition, error)
+        self._end(run)
+
+    def _end(self, run: _Run) -> None:
+        self.busy.pop(run.log.topic_partition, None)
+        if not self._stopped and self._timer is None:
+            # Not at once: a disk that is full would be tried again without a pause.
+            self._timer = self._runtime.loop.call_later(0.1, self.look)
+
+    def _remove(self, replacement: Replacement) -> None:
+        try:
+            replacement.new.undo_create()
+        except OSError as error:
+            logger.warning("a segment that is not needed any more could not be removed: %s", error)
+
+    # -------------------------------------------------------------------------------------------------- checkpoints
+
+    def checkpoint(self, directory: str) -> None:
+        """Writes down how far the logs of a directory are compacted, off the loop, one writer at a time."""
+        if directory in self._checkpointing:
+            self._checkpointing[directory] = True
+            return
+        self._checkpointing[directory] = False
+        offsets = {
+            partition: log.first_dirty_offset
+            for partition, log in self._logs.logs.items()
+            if log.parent_directory == directory and log.first_dirty_offset > 0
+        }
+        file = self._file(directory)
+
+        def written(_: None, error: BaseException | None) -> None:
+            again = self._checkpointing.pop(directory)
+            if isinstance(error, OSError):
+                self._failed(StorageError(directory, "Writing a checkpoint", error))
+            elif error is not None:
+                raise error
+            elif again and not self._stopped:
+                self.checkpoint(directory)
+
+        self._runtime.workers.submit(lambda: file.write(offsets), written)
+
+    def checkpoint_all(self) -> None:
+        for directory in self._logs.directories:
+            if directory.is_online and not self._stopped:
+                self.checkpoint(directory.path)
+
+    def _load(self, directory: LogDirectory) -> None:
+        """A checkpoint that cannot be read, or that runs ahead of its log, counts for nothing: all is dirty then."""
+        try:
+            offsets = self._file(directory.path).read()
+        except (CheckpointError, OSError) as error:
+            logger.warning("%s; the logs there are compacted from their beginning", error)
+            return
+        for partition, offset in offsets.items():
+            log = self._logs.get(partition)
+            if log is not None and log.parent_directory == directory.path and offset <= log.log_end_offset:
+                log.first_dirty_offset = offset
+
+    def _file(self, directory: str) -> OffsetCheckpoint:
+        return OffsetCheckpoint(self._runtime.disk, posixpath.join(directory, CLEANER_OFFSETS))

@@ -1,0 +1,174 @@
+"""The cleaner under a node: what it chooses, what it writes down, and what it does about trouble."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+from faulty_disk import FaultyRuntime
+from in_process_node import InProcessNode
+from storage_kit import names_in
+
+from moldau.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+from moldau.protocol.records import encode_batch
+
+SETTINGS = {
+    "log.cleaner.backoff.ms": "10",
+    "log.segment.delete.delay.ms": "0",
+    "log.cleaner.io.buffer.size": "1024",
+}
+COMPACT = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.1"}
+
+
+@pytest.fixture
+def node(tmp_path):
+    node = InProcessNode(tmp_path, compiled=True, settings=SETTINGS, runtime=FaultyRuntime())
+    yield node
+    node.runtime.disk.fault = lambda operation, path: None
+    node.close()
+
+
+def write(node, topic, *pairs):
+    records = [(1, key, value, ()) for key, value in pairs]
+    data = PartitionProduceData(index=0, records=encode_batch(records))
+    request = ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[TopicProduceData(name=topic, partition_data=[data])])
+    answer = node.ask(request, 9, ProduceResponse)
+    assert answer.responses[0].partition_responses[0].error_code == 0
+
+
+def fill(node, topic, count=20):
+    """A closed segment with `count` records of two keys."""
+    for index in range(count):
+        write(node, topic, (b"k%d" % (index % 2), b"%d" % index))
+    node.node.replicas.get(topic, 0).log.roll()
+
+
+def records(node, topic):
+    log = node.node.replicas.get(topic, 0).log
+    return [placed.header.count for segment in log.segments for placed in segment.batches()]
+
+
+def until(node, condition):
+    loop = node.runtime.loop
+    for _ in range(2000):
+        if condition():
+            return
+        loop.call_later(0.005, loop.stop)
+        loop.run()
+    raise AssertionError("it did not happen")
+
+
+def test_a_dirty_log_is_compacted_and_the_checkpoint_says_so(node, tmp_path):
+    node.create_topic("table", **COMPACT)
+    node.create_topic("stream")
+    fill(node, "table")
+    fill(node, "stream")
+    until(node, lambda: len(records(node, "table")) == 2)
+    assert len(records(node, "stream")) == 20
+    checkpoint = tmp_path / "cleaner-offset-checkpoint"
+    until(node, lambda: checkpoint.exists() and not node.node.cleaner.busy)
+    assert checkpoint.read_text().splitlines() == ["0", "1", "table 0 20"]
+
+
+def test_the_checkpoint_is_read_at_the_next_start(tmp_path):
+    node = InProcessNode(tmp_path, compiled=True, settings=SETTINGS)
+    node.create_topic("table", **COMPACT)
+    fill(node, "table")
+    until(node, lambda: (tmp_path / "cleaner-offset-checkpoint").exists())
+    node.close()
+    node = InProcessNode(tmp_path, compiled=True, settings=SETTINGS)
+    assert node.node.replicas.get("table", 0).log.first_dirty_offset == 20
+    node.close()
+
+
+def test_a_log_that_is_damaged_is_set_aside_and_the_others_go_on(node, tmp_path, caplog):
+    node.create_topic("bad", **COMPACT)
+    node.create_topic("good", **COMPACT)
+    fill(node, "bad")
+    file = tmp_path / "bad-0" / f"{0:020d}.log"
+    with file.open("r+b") as opened:
+        opened.seek(65)
+        opened.write(b"\xff")
+    fill(node, "good")
+    until(node, lambda: len(records(node, "good")) == 2)
+    until(node, lambda: node.node.cleaner.uncleanable)
+    ((log, reason),) = node.node.cleaner.uncleanable.items()
+    assert (log.name, "damaged" in reason) == ("bad-0", True)
+    assert [record.message for record in caplog.records if "bad-0" in record.message] != []
+    assert not [name for name in names_in(tmp_path / "bad-0") if "cleaned" in name]
+
+
+def test_a_full_disk_is_waited_for(node, tmp_path):
+    node.create_topic("table", **COMPACT)
+    full = True
+
+    def fault(operation, path):
+        return OSError(errno.ENOSPC, "No space left on device") if full and ".cleaned" in path else None
+
+    node.runtime.disk.fault = fault
+    fill(node, "table")
+    until(node, lambda: node.node.replicas.full)
+    assert len(records(node, "table")) == 20
+    full = False
+    until(node, lambda: len(records(node, "table")) == 2)
+
+
+def test_a_topic_deleted_meanwhile_is_let_go(node, tmp_path):
+    from moldau.protocol.messages.delete_topics import DeleteTopicsRequest
+
+    node.create_topic("table", **COMPACT)
+    for _ in range(5):
+        fill(node, "table", 40)
+    cleaner = node.node.cleaner
+    until(node, lambda: cleaner.busy)
+    request = DeleteTopicsRequest(topic_names=["table"], timeout_ms=1000)
+    node.settle(node.node.controller.delete_topics(request, 5))
+    until(node, lambda: not cleaner.busy)
+    assert cleaner.uncleanable == {}
+    assert all(directory.is_online for directory in node.node.logs.directories)
+    node.create_topic("other", **COMPACT)
+    fill(node, "other")
+    until(node, lambda: len(records(node, "other")) == 2)
+
+
+def test_a_log_cut_meanwhile_keeps_what_was_cut_off_away(node, tmp_path):
+    node.create_topic("table", **COMPACT)
+    log = node.node.replicas.get("table", 0).log
+    for _ in range(5):
+        fill(node, "table", 40)
+    cleaner = node.node.cleaner
+    until(node, lambda: cleaner.busy)
+    log.truncate_to(10)
+    until(node, lambda: not cleaner.busy)
+    assert (log.log_end_offset, log.first_dirty_offset) == (10, 0)
+    assert all(segment.base_offset < 10 for segment in log.segments)
+    left = [name for name in names_in(Path(log.directory)) if name.endswith((".swap", ".cleaned"))]
+    assert left == []
+
+
+def test_retention_and_compaction_together(node):
+    both = {"cleanup.policy": "compact,delete", "retention.ms": "1", "min.cleanable.dirty.ratio": "0.1"}
+    node.create_topic("both", **both)
+    fill(node, "both")
+    from moldau.storage.retention import apply_retention
+
+    log = node.node.replicas.get("both", 0).log
+    until(node, lambda: len(records(node, "both")) <= 2 and not node.node.cleaner.busy)
+    apply_retention([log], node.runtime.clock.now_ms(), node.node.cleaner.busy)
+    assert (log.log_start_offset, records(node, "both")) == (20, [])
+
+
+def test_the_throttle_is_kept(tmp_path):
+    settings = {**SETTINGS, "log.cleaner.io.max.bytes.per.second": "1000"}
+    node = InProcessNode(tmp_path, compiled=True, settings=settings)
+    node.create_topic("table", **COMPACT)
+    delays = []
+    later = node.runtime.loop.call_later
+    node.runtime.loop.call_later = lambda delay, callback: delays.append(delay) or later(min(delay, 0.001), callback)
+    fill(node, "table")
+    until(node, lambda: len(records(node, "table")) == 2)
+    node.runtime.loop.call_later = later
+    # About 1.5 KB are read twice and a tenth of it is written.
+    assert 2 < sum(delay for delay in delays if delay > 0.1) < 10
+    node.close()

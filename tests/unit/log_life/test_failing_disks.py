@@ -1,0 +1,182 @@
+"""Disks that fail or are full under a running node."""
+
+from __future__ import annotations
+
+import errno
+import logging
+
+import pytest
+from faulty_disk import FaultyRuntime
+from in_process_node import InProcessNode
+from storage_kit import batch
+
+from moldau.errors import ErrorCode
+from moldau.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from moldau.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+
+
+def broken(operation, path):
+    return OSError(errno.EIO, "Input/output error", path)
+
+
+def full(operation, path):
+    return OSError(errno.ENOSPC, "No space left on device", path) if operation in ("write", "create", "map") else None
+
+
+class World:
+    def __init__(self, path, **settings):
+        self.runtime = FaultyRuntime()
+        self.directories = [str(path / name) for name in ("one", "two")]
+        named = {"log.dirs": ",".join(self.directories), "metadata.log.dir": str(path / "metadata"), **settings}
+        self.node = InProcessNode(path, compiled=True, settings=named, runtime=self.runtime)
+        self.node.create_topic("topic", 2)
+        self.replicas = self.node.node.replicas
+        self.home = {index: self.replicas.get("topic", index).log.parent_directory for index in (0, 1)}
+        assert sorted(self.home.values()) == self.directories
+
+    def fail(self, directory, fault=broken):
+        self.runtime.disk.fault = lambda operation, path: fault(operation, path) if path.startswith(directory) else None
+
+    def mend(self):
+        self.runtime.disk.fault = lambda operation, path: None
+
+    def produce(self, index, value=b"v", topic="topic"):
+        data = PartitionProduceData(index=index, records=bytes(batch(value)))
+        request = ProduceRequest(
+            acks=-1, timeout_ms=1000, topic_data=[TopicProduceData(name=topic, partition_data=[data])]
+        )
+        return self.node.ask(request, 9, ProduceResponse).responses[0].partition_responses[0].error_code
+
+    def fetch(self, index):
+        partition = FetchPartition(partition=index, partition_max_bytes=1 << 20)
+        request = FetchRequest(
+            max_wait_ms=0, min_bytes=0, max_bytes=1 << 20, topics=[FetchTopic(topic="topic", partitions=[partition])]
+        )
+        return self.node.ask(request, 11, FetchResponse).responses[0].partitions[0]
+
+    def turn(self, seconds=0.01):
+        loop = self.runtime.loop
+        loop.call_later(seconds, loop.stop)
+        loop.run()
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = World(tmp_path)
+    yield made
+    made.mend()
+    made.node.close()
+
+
+def test_a_directory_that_fails_goes_offline_with_its_partitions_and_the_rest_goes_on(world):
+    assert (world.produce(0), world.produce(1)) == (0, 0)
+    world.fail(world.home[0])
+    assert world.produce(0) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert world.produce(0) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert world.fetch(0).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert world.produce(1) == 0
+    assert world.fetch(1).records
+    described = world.node.ask(DescribeLogDirsRequest(topics=None), 4, DescribeLogDirsResponse)
+    errors = {result.log_dir: result.error_code for result in described.results}
+    assert errors == {world.home[0]: ErrorCode.KAFKA_STORAGE_ERROR, world.home[1]: 0}
+
+
+def test_a_read_that_fails_counts_too(world):
+    world.produce(0)
+    world.fail(world.home[0], lambda operation, path: broken(operation, path) if operation == "read" else None)
+    log = world.replicas.get("topic", 0).log
+    log._recent.clear()
+    assert world.fetch(0).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert [directory.is_online for directory in world.node.node.logs.directories].count(False) == 1
+
+
+def test_the_controller_hears_of_it(world):
+    offline = next(d for d in world.node.node.logs.directories if d.path == world.home[0])
+    world.fail(world.home[0])
+    world.produce(0)
+    world.node.node.lifecycle._beat()
+    for _ in range(200):
+        world.turn()
+        (broker,) = world.node.node.metadata.image.cluster.brokers.values()
+        if offline.id not in broker.directories:
+            break
+    assert offline.id not in broker.directories
+    assert len(broker.directories) == 1
+
+
+def test_new_partitions_go_to_the_directory_that_is_left(world):
+    world.fail(world.home[0])
+    world.produce(0)
+    world.node.create_topic("other", 2)
+    assert {world.replicas.get("other", index).log.parent_directory for index in (0, 1)} == {world.home[1]}
+
+
+def test_without_any_directory_the_node_stops_and_says_why(world):
+    for index in (0, 1):
+        world.fail(world.home[index])
+        world.produce(index)
+    assert "No log directory is left" in str(world.node.node.failure)
+    assert world.home[1] in str(world.node.node.failure)
+
+
+def test_the_directory_of_the_metadata_log_is_one_the_node_cannot_do_without(tmp_path):
+    world = World(tmp_path, **{"metadata.log.dir": str(tmp_path / "one")})
+    index = next(index for index, home in world.home.items() if home == str(tmp_path / "one"))
+    world.fail(str(tmp_path / "one" / "topic"))
+    world.produce(index)
+    assert "metadata log" in str(world.node.node.failure)
+    world.mend()
+    world.node.close()
+
+
+def test_a_full_disk_refuses_writes_keeps_reads_and_recovers_by_itself(world, caplog):
+    world.produce(0, b"before")
+    world.fail(world.home[0], full)
+    for _ in range(3):
+        assert world.produce(0) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert world.fetch(0).records
+    assert world.produce(1) == 0
+    told = [record for record in caplog.records if "until there is room" in record.message]
+    assert (len(told), world.replicas.full) == (1, {world.home[0]})
+    world.mend()
+    assert world.produce(0, b"after") == 0
+    with caplog.at_level(logging.WARNING):
+        world.replicas.look_for_room(world.runtime.disk)
+    assert (world.replicas.full, "room again" in caplog.records[-1].message) == (set(), True)
+    world.fail(world.home[0], full)
+    world.produce(0)
+    assert len([record for record in caplog.records if "until there is room" in record.message]) == 2
+
+
+def test_no_room_is_no_news_while_there_is_none(world, monkeypatch):
+    world.fail(world.home[0], full)
+    world.produce(0)
+    monkeypatch.setattr(world.runtime.disk._disk.__class__, "free_bytes", lambda self, path: 4096)
+    world.replicas.look_for_room(world.runtime.disk)
+    assert world.replicas.full == {world.home[0]}
+
+
+@pytest.mark.parametrize("suffix", [".log", ".index", ".timeindex"])
+def test_full_while_a_segment_is_begun(world, suffix):
+    log = world.replicas.get("topic", 0).log
+    world.produce(0, b"a")
+    world.fail(
+        world.home[0],
+        lambda operation, path: full(operation, path) if path.endswith(suffix) else None,
+    )
+    with pytest.raises(Exception, match="No space left"):
+        log.roll()
+    world.mend()
+    assert world.produce(0, b"b") == 0
+    log.roll()
+    assert world.produce(0, b"c") == 0
+    assert world.fetch(0).high_watermark == 3
+
+
+def test_a_failing_checkpoint_takes_its_directory_offline(world):
+    world.fail(world.home[0] + "/recovery-point")
+    for name, _, task in world.node.node.housekeeping._tasks:
+        if name == "recovery points":
+            with pytest.raises(Exception, match="checkpoint"):
+                task()

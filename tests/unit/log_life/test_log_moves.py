@@ -1,0 +1,300 @@
+"""A replica moves to another directory while it is written and read."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+from faulty_disk import FaultyRuntime
+from in_process_node import InProcessNode
+from storage_kit import batch, names_in
+
+from moldau.errors import ErrorCode
+from moldau.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopic,
+)
+from moldau.protocol.messages.delete_topics import DeleteTopicsRequest
+from moldau.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from moldau.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+from moldau.protocol.records import decode_batch
+
+
+class World:
+    def __init__(self, path: Path, **topic: str) -> None:
+        self.runtime = FaultyRuntime()
+        self.settings = {
+            "log.dirs": f"{path}/one,{path}/two",
+            "metadata.log.dir": f"{path}/metadata",
+            "log.segment.delete.delay.ms": "0",
+        }
+        self.node = InProcessNode(path, compiled=True, settings=self.settings, runtime=self.runtime)
+        self.node.create_topic("topic", **topic)
+        self.written = 0
+
+    @property
+    def log(self):
+        return self.node.node.replicas.get("topic", 0).log
+
+    @property
+    def target(self) -> str:
+        return next(d.path for d in self.node.node.logs.directories if d.path != self.log.parent_directory)
+
+    def write(self, count: int = 1) -> None:
+        for _ in range(count):
+            fields = {"producer_id": 9, "producer_epoch": 0, "base_sequence": self.written}
+            data = PartitionProduceData(index=0, records=bytes(batch(b"%d" % self.written, **fields)))
+            request = ProduceRequest(
+                acks=-1, timeout_ms=9000, topic_data=[TopicProduceData(name="topic", partition_data=[data])]
+            )
+            answer = self.node.ask(request, 9, ProduceResponse).responses[0].partition_responses[0]
+            assert (answer.error_code, answer.base_offset) == (0, self.written)
+            self.written += 1
+
+    def move(self, path: str, topic: str = "topic", version: int = 2) -> ErrorCode:
+        wanted = AlterReplicaLogDir(path=path, topics=[AlterReplicaLogDirTopic(name=topic, partitions=[0])])
+        answer = self.node.ask(AlterReplicaLogDirsRequest(dirs=[wanted]), version, AlterReplicaLogDirsResponse)
+        assert answer.results[0].topic_name == topic
+        return answer.results[0].partitions[0].error_code
+
+    def read(self) -> list[bytes]:
+        found: list[bytes] = []
+        while len(found) < self.written:
+            partition = FetchPartition(partition=0, fetch_offset=len(found), partition_max_bytes=1 << 20)
+            fetch = FetchRequest(
+                max_wait_ms=0, max_bytes=1 << 20, topics=[FetchTopic(topic="topic", partitions=[partition])]
+            )
+            answer = self.node.ask(fetch, 11, FetchResponse).responses[0].partitions[0]
+            assert answer.error_code == 0
+            found += [record.value for record in decode_batch(answer.records)]
+        return found
+
+    def check(self) -> None:
+        assert self.read() == [b"%d" % index for index in range(self.written)]
+
+    def turn(self) -> None:
+        self.runtime.loop.call_later(0.002, self.runtime.loop.stop)
+        self.runtime.loop.run()
+
+    def until(self, condition) -> None:
+        for _ in range(2000):
+            if condition():
+                return
+            self.turn()
+        raise AssertionError("it did not happen")
+
+    def futures(self):
+        described = self.node.ask(DescribeLogDirsRequest(topics=None), 4, DescribeLogDirsResponse)
+        return [
+            (result.log_dir, partition.offset_lag)
+            for result in described.results
+            for topic in result.topics
+            for partition in topic.partitions
+            if partition.is_future_key
+        ]
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = World(tmp_path)
+    yield made
+    made.runtime.disk.fault = lambda operation, path: None
+    made.node.close()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_replica_moves_and_nobody_notices(world, tmp_path, version):
+    world.write(50)
+    world.log.roll()
+    world.write(20)
+    before, target = world.log.parent_directory, world.target
+    assert world.move(target, version=version) == 0
+    world.until(lambda: world.log.parent_directory == target)
+    world.check()
+    world.write(5)
+    world.check()
+    assert (world.log.high_watermark, world.log.directory) == (75, f"{target}/topic-0")
+    assert world.futures() == []
+    world.node.node.logs.remove_deleted()
+    assert [name for name in names_in(Path(before)) if name.startswith("topic")] == []
+    # Idempotence goes on where it was.
+    assert world.log.producers.entries[9].last_sequence == 74
+    world.node.close()
+    again = InProcessNode(tmp_path, compiled=True, settings=world.settings)
+    world.node, world.runtime = again, again.runtime
+    world.runtime.disk = FaultyRuntime().disk
+    assert world.log.parent_directory == target
+    world.check()
+
+
+def test_records_written_meanwhile_come_along(world):
+    world.write(30)
+    target = world.target
+    world.move(target)
+    while world.log.parent_directory != target:
+        world.write(3)
+        world.turn()
+        assert world.written < 1000
+    world.write(3)
+    world.check()
+
+
+def test_progress_can_be_seen_and_a_move_given_up(world, tmp_path):
+    world.write(10)
+    home, target = world.log.parent_directory, world.target
+    world.runtime.workers, held = Holding(), world.runtime.workers
+    world.move(target)
+    assert world.futures() == [(target, 10)]
+    assert world.move(target) == 0  # again: nothing new
+    assert len([name for name in names_in(Path(target)) if name.endswith("-future")]) == 1
+    assert world.move(home) == 0
+    assert world.futures() == []
+    world.runtime.workers.run()
+    world.runtime.workers = held
+    assert world.log.parent_directory == home
+    assert not [name for name in names_in(Path(target)) if name.endswith("-future")]
+    world.write(2)
+    world.check()
+    world.move(target)
+    world.until(lambda: world.log.parent_directory == target)
+    world.check()
+
+
+class Holding:
+    """Workers that work when they are told to."""
+
+    def __init__(self):
+        self.jobs = []
+
+    def submit(self, job, done):
+        self.jobs.append((job, done))
+
+    def run(self):
+        for job, done in self.jobs:
+            try:
+                result = job()
+            except Exception as error:
+                done(None, error)
+            else:
+                done(result, None)
+
+    def close(self):
+        pass
+
+
+def test_refusals(world):
+    assert world.move("/nowhere") == ErrorCode.LOG_DIR_NOT_FOUND
+    assert world.move(world.target, topic="unknown") == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    target = world.target
+    world.node.node.logs.directory_failed(target, "broken")
+    assert world.move(target) == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def test_a_log_cut_while_it_moves(world):
+    world.write(20)
+    target = world.target
+    world.runtime.workers, held = Holding(), world.runtime.workers
+    world.move(target)
+    world.runtime.workers.run()
+    world.log.truncate_to(12)
+    world.runtime.workers = held
+    world.written = 12
+    world.write(4)
+    world.until(lambda: world.log.parent_directory == target)
+    world.check()
+
+
+def test_the_beginning_deleted_while_it_moves(world):
+    world.write(20)
+    target = world.target
+    world.runtime.workers, held = Holding(), world.runtime.workers
+    world.move(target)
+    world.log.advance_log_start(15)
+    jobs, world.runtime.workers = world.runtime.workers, held
+    jobs.run()
+    world.until(lambda: world.log.parent_directory == target)
+    assert (world.log.log_start_offset, world.log.log_end_offset) == (15, 20)
+
+
+def test_a_target_that_fails_leaves_the_replica_where_it_was(world):
+    world.write(20)
+    home, target = world.log.parent_directory, world.target
+    world.runtime.disk.fault = lambda operation, path: (
+        OSError(errno.EIO, "Input/output error") if operation == "write" and "-future" in path else None
+    )
+    world.move(target)
+    world.until(lambda: not all(directory.is_online for directory in world.node.node.logs.directories))
+    assert world.log.parent_directory == home
+    world.write(1)
+    world.check()
+
+
+def test_a_topic_deleted_while_it_moves(world, tmp_path):
+    world.write(20)
+    target = world.target
+    world.runtime.workers, held = Holding(), world.runtime.workers
+    world.move(target)
+    jobs, world.runtime.workers = world.runtime.workers, held
+    request = DeleteTopicsRequest(topic_names=["topic"], timeout_ms=1000)
+    world.node.settle(world.node.node.controller.delete_topics(request, 5))
+    jobs.run()
+    world.node.node.logs.remove_deleted()
+    assert not [name for name in names_in(Path(target)) if name.startswith("topic")]
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_crash_between_the_two_names(world, tmp_path, renamed):
+    """Whichever of the two renames reached the disk, the next start finds one log, and the right one."""
+    world.write(20)
+    home, target = world.log.parent_directory, world.target
+
+    class Died(Exception):
+        pass
+
+    def fault(operation, path):
+        if operation == "rename" and (path.endswith("-future") if not renamed else path == f"{home}/topic-0"):
+            raise Died
+
+    moves = world.node.node.services.log_moves
+    world.runtime.disk.fault = fault
+    died = []
+    step = moves._step
+    moves._step = lambda move: caught(step, move, died)
+    world.move(target)
+    world.until(lambda: died)
+    world.runtime.disk.fault = lambda operation, path: None
+    # The process is gone: nothing is closed.
+    world.node.node.housekeeping.stop()
+    world.node.node.cleaner.stop()
+    for directory in world.node.node.logs.directories:
+        directory.release()
+    world.node.node.quorum._unlock()
+    world.node.node.server.shutdown(0)
+    again = InProcessNode(tmp_path, compiled=True, settings=world.settings)
+    world.node, world.runtime = again, again.runtime
+    world.runtime.disk = FaultyRuntime().disk
+    assert world.log.parent_directory == (target if renamed else home)
+    world.check()
+
+
+def caught(step, move, died):
+    try:
+        step(move)
+    except BaseException as error:
+        died.append(error)
+
+
+def test_durable_mode_stays_durable(tmp_path):
+    world = World(tmp_path, **{"flush.messages": "1"})
+    world.write(10)
+    target = world.target
+    world.move(target)
+    world.until(lambda: world.log.parent_directory == target)
+    assert world.log.durable_offset == 10
+    world.write(3)
+    world.check()
+    world.node.close()

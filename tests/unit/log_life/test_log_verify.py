@@ -1,0 +1,185 @@
+"""`moldau log verify`: silent about what is sound, exact about what is not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from struct import pack
+
+import pytest
+from storage_kit import NOW, append, batch, marker
+
+from moldau.config.broker import BrokerConfig
+from moldau.config.topic import LogConfig
+from moldau.protocol.records import Compression
+from moldau.runtime.disk import RealDisk
+from moldau.runtime.real import RealRuntime
+from moldau.storage.log import Origin
+from moldau.storage.log_manager import LogManager
+from moldau.storage.verification import find_logs, verify_directory, verify_log
+from moldau.types import TopicPartition
+
+CONFIG = LogConfig(segment_bytes=2000, index_interval_bytes=150)
+LOG = f"{0:020d}.log"
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A data directory after a clean stop: rolled, indexed, compressed, with transactions and snapshots."""
+    runtime = RealRuntime()
+    config = BrokerConfig.parse({"log.dirs": str(tmp_path), "listeners": "PLAINTEXT://127.0.0.1:0"})
+    logs = LogManager(config, runtime.disk, runtime.clock, runtime.random, cluster_id="verified")
+    logs.start()
+    log = logs.get_or_create(TopicPartition("orders", 0), bytes(15) + b"\1", CONFIG)
+    for index in range(40):
+        fields = {"producer_id": 5, "producer_epoch": 0, "base_sequence": index}
+        append(log, batch(b"v" * 60, timestamp=NOW + index, compression=index % 5, **fields), epoch=index // 10)
+    append(log, batch(b"t", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True), epoch=4)
+    append(log, marker(1, 0, commit=False), epoch=4, origin=Origin.COORDINATOR)
+    logs.close()
+    runtime.close()
+    return tmp_path
+
+
+def check(data, **options):
+    disk = RealDisk()
+    (log,) = find_logs(disk, str(data))
+    return verify_log(disk, log, **options)
+
+
+def test_a_sound_directory(data):
+    report = check(data, deep=True)
+    assert (report.problems, report.notes) == ([], [])
+    assert (report.records, report.next_offset, report.first_offset) == (42, 42, 0)
+    assert report.segments > 2
+    whole = verify_directory(RealDisk(), str(data), {TopicPartition("orders", 0): 42})
+    assert (whole.problems, whole.notes) == ([], [])
+
+
+def files(data, suffix):
+    return sorted(path for path in (data / "orders-0").iterdir() if path.name.endswith(suffix))
+
+
+def change(path, position, new):
+    content = bytearray(path.read_bytes())
+    content[position : position + len(new)] = new
+    path.write_bytes(content)
+
+
+def flip(path, position):
+    content = bytearray(path.read_bytes())
+    content[position] ^= 1
+    path.write_bytes(content)
+
+
+def test_every_flipped_byte_of_a_segment_is_noticed(data):
+    """The base offset and the epoch stand outside the checksum; they show by their order and beside the epochs."""
+    file = files(data, ".log")[0]
+    sound = file.read_bytes()
+    unnoticed = []
+    for position in range(0, len(sound), 7):
+        flip(file, position)
+        if not check(data).problems:
+            unnoticed.append(position)
+        file.write_bytes(sound)
+    assert unnoticed == []
+
+
+def test_damage_is_told_with_its_place(data):
+    file = files(data, ".log")[1]
+    flip(file, 200)
+    report = check(data)
+    assert any(file.name in problem and "checksum" in problem and "position" in problem for problem in report.problems)
+
+
+def test_the_end_torn_off_after_a_crash_is_a_note(data):
+    (data / ".kafka_cleanshutdown").unlink()
+    last = files(data, ".log")[-1]
+    last.write_bytes(last.read_bytes()[:-3])
+    report = check(data)
+    assert report.problems == []
+    assert any("damaged" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "position", "new", "said"),
+    [
+        (".index", 4, pack(">i", 3), "no batch begins"),
+        (".index", 0, pack(">i", 500), "out of order"),
+        (".timeindex", 0, pack(">q", NOW - 1), "there is a record of"),
+        (".timeindex", 0, pack(">q", NOW + 10**9), "out of order"),
+        (".snapshot", 8, b"\xff", "checksum does not fit"),
+    ],
+)
+def test_indexes_and_snapshots(data, suffix, position, new, said):
+    change(files(data, suffix)[1], position, new)
+    (problem, *_) = check(data).problems
+    assert said in problem
+    assert files(data, suffix)[1].name in problem
+
+
+def test_the_transaction_index(data):
+    (file,) = [file for file in files(data, ".txnindex") if file.stat().st_size]
+    change(file, 18, pack(">q", 7))
+    assert any("marker at offset 7" in problem for problem in check(data).problems)
+    file.write_bytes(file.read_bytes()[:-1])
+    assert any("whole number" in problem for problem in check(data).problems)
+
+
+def test_files_that_are_missing_or_left_over(data):
+    files(data, ".index")[0].unlink()
+    (data / "orders-0" / f"{7:020d}.log.deleted").touch()
+    (data / "orders-0" / f"{999:020d}.timeindex").touch()
+    report = check(data)
+    assert any("is missing" in problem for problem in report.problems)
+    assert len(report.notes) == 2
+
+
+def test_epochs_and_checkpoints(data):
+    (data / "orders-0" / "leader-epoch-checkpoint").write_text("0\n2\n3 10\n1 20\n")
+    assert any("out of order" in problem for problem in check(data).problems)
+    (data / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 99\n")
+    report = verify_directory(RealDisk(), str(data), {TopicPartition("orders", 0): 42})
+    assert any("99" in problem for problem in report.problems)
+    (data / "meta.properties").write_text("version=1\n")
+    assert any("cluster.id" in problem for problem in verify_directory(RealDisk(), str(data), {}).problems)
+
+
+def test_a_record_that_cannot_be_opened_shows_only_in_depth(data):
+    from moldau._speed import crc32c
+
+    file = files(data, ".log")[0]
+    content = bytearray(file.read_bytes())
+    content[61] = 0xFF  # the length of the first record, with a checksum that fits
+    content[17:21] = pack(">I", crc32c(content, 21, 12 + int.from_bytes(content[8:12], "big")))
+    file.write_bytes(content)
+    assert check(data).problems == []
+    assert any("cannot be opened" in problem for problem in check(data, deep=True).problems)
+
+
+def moldau(*arguments):
+    return subprocess.run([sys.executable, "-m", "moldau", *arguments], capture_output=True, timeout=60, text=True)
+
+
+def test_the_command(data):
+    done = moldau("log", "verify", str(data))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "orders-0" in done.stdout
+    assert "no problem found" in done.stdout
+    flip(files(data, ".log")[0], 100)
+    done = moldau("log", "verify", str(data))
+    assert done.returncode == 4
+    assert "checksum" in done.stderr
+    report = json.loads(moldau("log", "verify", str(data), "--json", "--jobs", "2").stdout)
+    assert (report["sound"], report["logs"][0]["name"]) == (False, "orders-0")
+
+
+def test_the_command_on_nothing(tmp_path):
+    done = moldau("log", "verify", str(tmp_path / "nowhere"))
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    done = moldau("log", "verify", str(tmp_path))
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+
+
+assert Compression.ZSTD == 4  # the batches of `data` go through every codec
