@@ -50,6 +50,8 @@ logger = logging.getLogger("moldau.node")
 
 Addresses = Sequence[tuple[str, int]]
 
+# Opening logs that takes longer than this is reported, and again each time it has passed.
+_PROGRESS_SECONDS: Final = 1.0
 # How long requests in flight may take to be answered during a shutdown.
 _DRAIN_SECONDS: Final = 5.0
 
@@ -66,6 +68,7 @@ class Node:
         self._runtime = runtime
         self._ready: Callable[[Addresses], None] | None = None
         self._stopping = False
+        self._is_loaded = False
         self.failure: MoldauError | None = None
         if not (config.is_broker and config.is_controller) or len(config.controller_quorum_voters) > 1:
             raise NodeError("This version runs as broker and controller in one, with a quorum of one.")
@@ -157,24 +160,42 @@ class Node:
             self.quorum.register(self.controller)
             self.metadata.add_publisher(DynamicConfig(self._config, self.services))
             self.quorum.start()
+            table = DispatchTable(BROKER_APIS, self.services)
+            for endpoint in self._config.broker_endpoints:
+                self.server.bind(endpoint, table)
             # Now that it is known what the topics are set to, their logs can be opened.
             image = self.metadata.image
-            self.logs.load(lambda topic: self.replicas.config_in(image, topic))
-            self.metadata.add_publisher(self.replicas)
-            self.metadata.add_publisher(
-                CoordinatorLeadership(
-                    self._config.node_id,
-                    {CONSUMER_OFFSETS: self.groups, TRANSACTION_STATE: self.transactions.runtime},
-                )
-            )
-            self.metadata.add_publisher(self.snapshots)
-            table = DispatchTable(BROKER_APIS, self.services)
-            bound = {e.name: self.server.bind(e, table) for e in self._config.broker_endpoints}
+            opening = self.logs.load_on(self._runtime.workers, lambda topic: self.replicas.config_in(image, topic))
         except BaseException:
             self.quorum.close()
             self.logs.abandon()
             raise
-        advertised = [_reachable(e, bound[e.name]) for e in self._config.advertised_broker_endpoints]
+        self._tell_progress()
+        opening.then(self._loaded)
+
+    def _tell_progress(self) -> None:
+        def tell() -> None:
+            if not self._is_loaded and not self._stopping:
+                logger.info("opening logs: %d of %d", *self.logs.load_progress)
+                self._tell_progress()
+
+        self._runtime.loop.call_later(_PROGRESS_SECONDS, tell)
+
+    def _loaded(self, _value: None, error: BaseException | None) -> None:
+        if error is not None:
+            self._fail(error)
+        if self._stopping or self.failure is not None:
+            return
+        self._is_loaded = True
+        self.metadata.add_publisher(self.replicas)
+        self.metadata.add_publisher(
+            CoordinatorLeadership(
+                self._config.node_id,
+                {CONSUMER_OFFSETS: self.groups, TRANSACTION_STATE: self.transactions.runtime},
+            )
+        )
+        self.metadata.add_publisher(self.snapshots)
+        advertised = [_reachable(e, self.server.address(e.name)) for e in self._config.advertised_broker_endpoints]
         directories = [directory.id for directory in self.logs.directories if directory.is_online]
         self.lifecycle.register(advertised, self._config.broker_rack, directories).then(self._let_in)
 
@@ -184,6 +205,7 @@ class Node:
             return
         self.logs.broker_epoch = self.lifecycle.epoch
         self.replicas.set_strays_aside()
+        self.replicas.settle_durable()
         self.housekeeping.start()
         self.cleaner.start()
         self.server.serve()
@@ -220,7 +242,11 @@ class Node:
         self.snapshots.close()
         self.controller.close()
         self.quorum.close()
-        self.logs.close()
+        if self._is_loaded:
+            self.logs.close()
+        else:
+            # Not all logs have been opened and repaired: nothing may say that this was a clean stop.
+            self.logs.abandon()
 
     def _fail(self, error: BaseException) -> None:
         """Something without which the node must not go on: stops at once, leaving recovery to the next start."""

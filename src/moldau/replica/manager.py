@@ -200,6 +200,18 @@ class ReplicaManager:
             self._logs.delete(place)
         return self._logs.get_or_create(place, topic_id, config)
 
+    def settle_durable(self) -> None:
+        """Forces the logs of durable topics to disk, before clients are let in: what was acknowledged before a restart
+        can then be read from the first moment on."""
+        for partition in tuple(self.partitions()):
+            if partition.durable and partition.is_leader:
+                try:
+                    partition.log.flush()
+                except StorageError as error:
+                    self.storage_failed(error)
+                else:
+                    partition.advance_high_watermark()
+
     def set_strays_aside(self) -> None:
         """Logs of partitions the cluster does not know here; to be called once the metadata is complete."""
         self._metadata_complete = True

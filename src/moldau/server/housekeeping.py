@@ -75,7 +75,7 @@ class Housekeeping:
                 config.log_retention_check_interval_ms / 1000,
                 lambda: apply_retention(logs.logs.values(), runtime.clock.now_ms(), cleaner.busy),
             ),
-            ("removal", _REMOVAL_SECONDS, logs.remove_deleted),
+            ("removal", _REMOVAL_SECONDS, lambda: logs.remove_deleted(runtime.workers)),
             ("room", _REMOVAL_SECONDS, lambda: replicas.look_for_room(runtime.disk)),
             ("partitions without room", _REMOVAL_SECONDS, replicas.open_refused),
             (

@@ -178,9 +178,9 @@ class LogCleaner:
     def _replace(self, run: _Run, replacement: Replacement) -> None:
         if self._stopped or self._logs.get(run.log.topic_partition) is not run.log or not run.is_valid:
             # Announced, but its log has changed: what it would replace must not come back.
-            self._remove(replacement)
             self._give_up(run)
             return
+        run.compaction.accepted()
         try:
             run.log.replace_segments([replacement.new], replacement.old)
         except StorageError as error:
@@ -232,12 +232,6 @@ class LogCleaner:
         if not self._stopped and self._timer is None:
             # Not at once: a disk that is full would be tried again without a pause.
             self._timer = self._runtime.loop.call_later(0.1, self.look)
-
-    def _remove(self, replacement: Replacement) -> None:
-        try:
-            replacement.new.undo_create()
-        except OSError as error:
-            logger.warning("a segment that is not needed any more could not be removed: %s", error)
 
     # -------------------------------------------------------------------------------------------------- checkpoints
 

@@ -25,10 +25,18 @@ class DeferredRemoval:
 
     def run(self) -> None:
         """Removes what is due."""
+        self.remove(self.take_due())
+
+    def take_due(self) -> list[str]:
         now = self._clock.now_ms()
         due = [path for when, path in self._waiting if when <= now]
-        self._waiting = [(when, path) for when, path in self._waiting if when > now]
-        for path in due:
+        if due:
+            self._waiting = [(when, path) for when, path in self._waiting if when > now]
+        return due
+
+    def remove(self, paths: Iterable[str]) -> None:
+        """May run off the loop: a file of a gigabyte takes a while to go."""
+        for path in paths:
             self._remove(path)
 
     def run_all(self) -> None:

@@ -301,7 +301,8 @@ class LocalLog:
             gone = self._segments.replace(new, old, self.config.file_delete_delay_ms)
             self._delete_snapshots(gone)
         except OSError as error:
-            raise self._failed("Replacing segments", error) from error
+            # Half of the names are new and half are old: only the next start can put that right.
+            raise self._failed("Replacing segments", error, lost=True) from error
 
     def _delete_snapshots(self, segments: Sequence[Segment]) -> None:
         marked = [self._producers.snapshots.mark_deleted(segment.base_offset) for segment in segments]

@@ -13,10 +13,12 @@ from types import MappingProxyType
 
 from moldau.config.broker import BrokerConfig
 from moldau.config.topic import LogConfig
+from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.runtime.ports import Clock, Disk, Random, Workers
 from moldau.storage.checkpoint import CheckpointError, OffsetCheckpoint
 from moldau.storage.deferred_removal import DeferredRemoval
+from moldau.storage.directory_load import DirectoryLoad, FoundLog
 from moldau.storage.file_names import (
     DELETE_DIRECTORY,
     FUTURE_DIRECTORY,
@@ -74,6 +76,7 @@ class LogManager:
         self.broker_epoch = -1
         # Log directories with new logs whose names a power cut could still take away.
         self._created_in: set[str] = set()
+        self._loads: list[DirectoryLoad] = []
 
     # ---------------------------------------------------------------------------------------------------- start
 
@@ -97,47 +100,103 @@ class LogManager:
         is a hole in others is ordinary there."""
         self._topic_config = topic_config
         try:
-            for directory in self.directories:
-                if directory.is_online:
-                    self._load(directory)
+            for load in self._prepare():
+                self._loaded(load, _failure_of(load.run))
         except BaseException:
             self.abandon()
             raise
 
-    def _load(self, directory: LogDirectory) -> None:
-        try:
-            clean = directory.take_clean_shutdown()
-            recovery_points = _read(directory.recovery_points)
-            log_starts = _read(directory.log_starts)
-            high_watermarks = _read(directory.high_watermarks)
-            for name, named in self._log_directories(directory):
-                path = posixpath.join(directory.path, name)
-                if named.mark in (DELETE_DIRECTORY, FUTURE_DIRECTORY):
-                    self._removal.add([path], self._config.log_segment_delete_delay_ms)
-                if named.mark:
-                    continue
-                if self.futures.gives_way(path, self._others(directory)):
-                    self._removal.add([path], 0)
-                    continue
-                partition = named.topic_partition
-                self._check_single(partition, path)
-                log = Log.open(
+    def load_on(self, workers: Workers, topic_config: Callable[[str], LogConfig]) -> Deferred[None]:
+        """The same with every directory on a worker of its own; `load_progress` tells how far it is."""
+        self._topic_config = topic_config
+        done: Deferred[None] = Deferred()
+        self._loads = self._prepare()
+        left = len(self._loads)
+
+        def finished(load: DirectoryLoad, error: BaseException | None) -> None:
+            nonlocal left
+            left -= 1
+            try:
+                self._loaded(load, error)
+            except Exception as fault:
+                if not done.settled:
+                    done.fail(fault)
+            if left == 0 and not done.settled:
+                done.resolve(None)
+
+        if not self._loads:
+            done.resolve(None)
+        for load in self._loads:
+            workers.submit(load.run, lambda _, error, load=load: finished(load, error))  # type: ignore[misc]
+        return done
+
+    @property
+    def load_progress(self) -> tuple[int, int]:
+        """Logs opened, and logs there are."""
+        return sum(load.finished for load in self._loads), sum(load.total for load in self._loads)
+
+    def _prepare(self) -> list[DirectoryLoad]:
+        loads = []
+        for directory in self.directories:
+            if directory.is_online:
+                try:
+                    loads.append(self._prepare_directory(directory))
+                except OSError as error:
+                    self.directory_failed(directory.path, str(error))
+        return loads
+
+    def _prepare_directory(self, directory: LogDirectory) -> DirectoryLoad:
+        clean = directory.take_clean_shutdown()
+        recovery_points = _read(directory.recovery_points)
+        log_starts = _read(directory.log_starts)
+        high_watermarks = _read(directory.high_watermarks)
+        found = []
+        for name, named in self._log_directories(directory):
+            path = posixpath.join(directory.path, name)
+            if named.mark in (DELETE_DIRECTORY, FUTURE_DIRECTORY):
+                self._removal.add([path], self._config.log_segment_delete_delay_ms)
+            if named.mark:
+                continue
+            if self.futures.gives_way(path, self._others(directory)):
+                self._removal.add([path], 0)
+                continue
+            place = named.topic_partition
+            found.append(
+                FoundLog(
                     path,
-                    self._topic_config(partition.topic),
-                    self._disk,
-                    self._clock,
-                    log_start_offset=log_starts.get(partition, 0),
-                    recovery_point=recovery_points.get(partition, 0),
-                    clean_shutdown=clean,
-                    topic_id=_topic_id(self._disk, path),
-                    random=self._random,
-                    removal=self._removal,
-                    producer_expiration_ms=self._config.producer_id_expiration_ms,
+                    place,
+                    log_starts.get(place, 0),
+                    recovery_points.get(place, 0),
+                    high_watermarks.get(place, 0),
                 )
-                log.high_watermark = high_watermarks.get(partition, 0)
-                self._logs[partition] = log
-        except (OSError, StorageError) as error:
-            self.directory_failed(directory.path, str(error))
+            )
+
+        def open_log(log: FoundLog) -> Log:
+            return Log.open(
+                log.path,
+                self._topic_config(log.partition.topic),
+                self._disk,
+                self._clock,
+                log_start_offset=log.log_start_offset,
+                recovery_point=log.recovery_point,
+                clean_shutdown=clean,
+                topic_id=_topic_id(self._disk, log.path),
+                random=self._random,
+                removal=self._removal,
+                producer_expiration_ms=self._config.producer_id_expiration_ms,
+            )
+
+        return DirectoryLoad(directory, found, open_log)
+
+    def _loaded(self, load: DirectoryLoad, error: BaseException | None) -> None:
+        """Takes over what was opened. A disk that failed on the way takes its directory offline with it."""
+        for log in load.logs:
+            self._check_single(log.topic_partition, log.directory)
+            self._logs[log.topic_partition] = log
+        if isinstance(error, OSError | StorageError):
+            self.directory_failed(load.directory.path, str(error))
+        elif error is not None:
+            raise error
 
     def _others(self, directory: LogDirectory) -> list[str]:
         return [other.path for other in self.directories if other is not directory and other.is_online]
@@ -388,9 +447,13 @@ class LogManager:
         for log in self._logs.values():
             log.producers.expire(now)
 
-    def remove_deleted(self) -> None:
-        """Removes files and directories whose time has come."""
-        self._removal.run()
+    def remove_deleted(self, workers: Workers | None = None) -> None:
+        """Removes files and directories whose time has come; off the loop if there are workers."""
+        due = self._removal.take_due()
+        if workers is None:
+            self._removal.remove(due)
+        elif due:
+            workers.submit(lambda: self._removal.remove(due), _removed)
 
     # ---------------------------------------------------------------------------------------------------- stop
 
@@ -432,6 +495,12 @@ class LogManager:
             directory.release()
 
 
+def _removed(_: None, error: BaseException | None) -> None:
+    """A file that cannot be removed is no error: its name tells the next start that it is to go."""
+    if error is not None:
+        raise error
+
+
 def _topic_id(disk: Disk, path: str) -> Uuid | None:
     try:
         return read_topic_id(disk, path)
@@ -445,3 +514,11 @@ def _read(checkpoint: OffsetCheckpoint) -> dict[TopicPartition, int]:
         return checkpoint.read()
     except CheckpointError:
         return {}
+
+
+def _failure_of(run: Callable[[], None]) -> BaseException | None:
+    try:
+        run()
+    except Exception as error:
+        return error
+    return None

@@ -69,6 +69,28 @@ class FaultyDisk:
         return call
 
 
+class Holding:
+    """Workers that work when they are told to."""
+
+    def __init__(self) -> None:
+        self.jobs: list[Any] = []
+
+    def submit(self, job: Any, done: Any) -> None:
+        self.jobs.append((job, done))
+
+    def run(self) -> None:
+        for job, done in self.jobs:
+            try:
+                result = job()
+            except Exception as error:
+                done(None, error)
+            else:
+                done(result, None)
+
+    def close(self) -> None:
+        pass
+
+
 class FaultyRuntime(RealRuntime):
     def __init__(self) -> None:
         super().__init__()

@@ -6,7 +6,7 @@ import errno
 from pathlib import Path
 
 import pytest
-from faulty_disk import FaultyRuntime
+from faulty_disk import FaultyRuntime, Holding
 from in_process_node import InProcessNode
 from storage_kit import names_in
 
@@ -121,9 +121,12 @@ def test_a_topic_deleted_meanwhile_is_let_go(node, tmp_path):
     for _ in range(5):
         fill(node, "table", 40)
     cleaner = node.node.cleaner
+    node.runtime.workers, workers = Holding(), node.runtime.workers
     until(node, lambda: cleaner.busy)
+    held, node.runtime.workers = node.runtime.workers, workers
     request = DeleteTopicsRequest(topic_names=["table"], timeout_ms=1000)
     node.settle(node.node.controller.delete_topics(request, 5))
+    held.run()
     until(node, lambda: not cleaner.busy)
     assert cleaner.uncleanable == {}
     assert all(directory.is_online for directory in node.node.logs.directories)
@@ -138,8 +141,11 @@ def test_a_log_cut_meanwhile_keeps_what_was_cut_off_away(node, tmp_path):
     for _ in range(5):
         fill(node, "table", 40)
     cleaner = node.node.cleaner
+    node.runtime.workers, workers = Holding(), node.runtime.workers
     until(node, lambda: cleaner.busy)
+    held, node.runtime.workers = node.runtime.workers, workers
     log.truncate_to(10)
+    held.run()
     until(node, lambda: not cleaner.busy)
     assert (log.log_end_offset, log.first_dirty_offset) == (10, 0)
     assert all(segment.base_offset < 10 for segment in log.segments)

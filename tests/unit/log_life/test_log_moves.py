@@ -6,7 +6,7 @@ import errno
 from pathlib import Path
 
 import pytest
-from faulty_disk import FaultyRuntime
+from faulty_disk import FaultyRuntime, Holding
 from in_process_node import InProcessNode
 from storage_kit import batch, names_in
 
@@ -162,28 +162,6 @@ def test_progress_can_be_seen_and_a_move_given_up(world, tmp_path):
     world.move(target)
     world.until(lambda: world.log.parent_directory == target)
     world.check()
-
-
-class Holding:
-    """Workers that work when they are told to."""
-
-    def __init__(self):
-        self.jobs = []
-
-    def submit(self, job, done):
-        self.jobs.append((job, done))
-
-    def run(self):
-        for job, done in self.jobs:
-            try:
-                result = job()
-            except Exception as error:
-                done(None, error)
-            else:
-                done(result, None)
-
-    def close(self):
-        pass
 
 
 def test_refusals(world):

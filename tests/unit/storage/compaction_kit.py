@@ -41,6 +41,7 @@ def compact(
     )
     for step in compaction.run():
         if isinstance(step, Replacement):
+            compaction.accepted()
             log.replace_segments([step.new], step.old)
     log.first_dirty_offset = compaction.clean_offset
     return compaction
