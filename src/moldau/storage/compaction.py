@@ -18,8 +18,9 @@ is in the plan, and could not be run by the simulator.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from moldau._speed import BatchFilter, OffsetMap, read_header, scan_batches
@@ -144,8 +145,7 @@ class Compaction:
         if len(dirty) < len(plan.segments) and (not dirty or dirty[0].base_offset > plan.first_dirty_offset):
             # The last compaction ended in the middle of a segment.
             dirty.insert(0, plan.segments[-len(dirty) - 1])
-        ends = [segment.base_offset for segment in dirty[1:]] + [plan.end_offset]
-        for segment, end in zip(dirty, ends, strict=True):
+        for segment, end in _with_ends(dirty, plan.end_offset):
             for data, reader in self._chunks(segment):
                 position, special = 0, 0
                 while True:
@@ -196,8 +196,7 @@ class Compaction:
         groups: list[list[Segment]] = []
         sizes = (0, 0, 0)
         segments = [segment for segment in self._plan.segments if segment.base_offset < self.clean_offset]
-        ends = [segment.base_offset for segment in segments[1:]] + [self._plan.end_offset]
-        for segment, end in zip(segments, ends, strict=True):
+        for segment, end in _with_ends(segments, self._plan.end_offset):
             _, index, time_index, _ = segment.paths
             own = (segment.size, self._disk.size(index), self._disk.size(time_index))
             together = tuple(a + b for a, b in zip(sizes, own, strict=True))
@@ -357,3 +356,9 @@ def _whole_batch_at(data: bytes, position: int) -> bool:
     if left < _HEADER_SIZE:
         return False
     return int.from_bytes(data[position + 8 : position + 12], "big", signed=True) + _PREFIX_SIZE <= left
+
+
+def _with_ends(segments: Sequence[Segment], end_offset: int) -> Iterator[tuple[Segment, int]]:
+    """Each segment with the offset at which the next one begins; the last of them reaches to `end_offset`."""
+    for segment, following in zip_longest(segments, segments[1:]):
+        yield segment, end_offset if following is None else following.base_offset

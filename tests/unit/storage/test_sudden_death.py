@@ -32,6 +32,12 @@ class MortalDisk:
     def __init__(self, life: int) -> None:
         self._disk = RealDisk()
         self.life = life
+        self._handles: list[Any] = []
+
+    def bury(self) -> None:
+        """What the operating system does for a dead process: its descriptors are closed."""
+        for handle in self._handles:
+            handle.close()
 
     def spend(self) -> None:
         if self.life <= 0:
@@ -53,7 +59,10 @@ class MortalDisk:
             if name != "open" or options.get("create"):
                 self.spend()
             result = attribute(*arguments, **options)
-            return MortalHandle(result, self) if name in ("open", "map") else result
+            if name not in ("open", "map"):
+                return result
+            self._handles.append(result)
+            return MortalHandle(result, self)
 
         return call
 
@@ -82,6 +91,8 @@ def lives(prepare: Callable[[Path], None], act: Scenario, check: Callable[[Path]
                 survived = True
             except Died:
                 survived = False
+            finally:
+                disk.bury()
             check(path)
             if survived:
                 return life
