@@ -34,6 +34,9 @@ format: setup ## let ruff rewrite what it can
 
 bench: setup ## measure beside librdkafka's mock broker; QUICK=1 takes a minute
 	@CC="$$(tools/setup compiler)" $(PYTHON_BIN) -m bench $(if $(QUICK),--quick) $(ARGS)
+	@echo; echo "compaction, beside a loop that serves"; $(PYTHON_BIN) -m bench.compaction $(if $(QUICK),--records 1000000)
+	@echo; echo "start after a clean stop"; $(PYTHON_BIN) -m bench.open_log
+	@echo; echo "coordinators"; $(PYTHON_BIN) -m bench.groups
 
 chaos: setup ## what takes minutes: long loads, kills, random bytes
 	@$(PYTEST) -q -m long tests/compat tests/chaos tests/simulation $(ARGS)
