@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Callable
@@ -17,19 +16,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # No test depends on how fast the machine is today.
 settings.register_profile("moldau", deadline=None)
 settings.load_profile("moldau")
-
-# `make fuzz` asks for this many times the examples each property test has by itself.
-MORE_EXAMPLES = int(os.environ.get("MOLDAU_FUZZ", "1"))
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if MORE_EXAMPLES <= 1:
-        return
-    for function in {getattr(item, "obj", None) for item in items}:
-        own = getattr(function, "_hypothesis_internal_use_settings", None)
-        if own is not None:
-            more = settings(own, max_examples=own.max_examples * MORE_EXAMPLES)
-            function._hypothesis_internal_use_settings = more  # type: ignore[union-attr]
 
 
 @pytest.fixture

@@ -87,7 +87,7 @@ def test_a_record_reads_like_a_tuple_too(bootstrap: str, consume: Consume, topic
 def test_iterates_until_nothing_comes(bootstrap: str, consume: Consume, topic: str) -> None:
     values = [b"%d" % number for number in range(1500)]
     fill(bootstrap, topic, values)
-    consumer = consume(topic, auto_offset_reset="earliest", consumer_timeout_ms=500)
+    consumer = consume(topic, auto_offset_reset="earliest", consumer_timeout_ms=2000)
     assert [record.value for record in consumer] == values
     consumer.seek(TopicPartition(topic, 0), 1499)
     assert next(consumer).value == b"1499"

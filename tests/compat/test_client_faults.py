@@ -58,10 +58,10 @@ def trouble(node: Node, faults: list[Callable[[Node], None]], over: threading.Ev
             fault(node)
 
 
-def produce(bootstrap: str, topic: str, sent: dict[int, list[bytes]]) -> None:
+def produce(bootstrap: str, topic: str, count: int, sent: dict[int, list[bytes]]) -> None:
     with KafkaProducer(bootstrap_servers=bootstrap) as producer:
         futures = []
-        for number in range(RECORDS):
+        for number in range(count):
             partition = number % PARTITIONS
             value = b"%d" % number
             futures.append(producer.send(topic, value, partition=partition))
@@ -73,21 +73,31 @@ def produce(bootstrap: str, topic: str, sent: dict[int, list[bytes]]) -> None:
             future.get(0)
 
 
-def consume(bootstrap: str, topic: str) -> dict[int, list[bytes]]:
+def consume(bootstrap: str, topic: str, count: int) -> dict[int, list[bytes]]:
     received: dict[int, list[bytes]] = {partition: [] for partition in range(PARTITIONS)}
     with KafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([TopicPartition(topic, partition) for partition in received])
         deadline = time.monotonic() + 2 * PATIENCE
-        while sum(map(len, received.values())) < RECORDS and time.monotonic() < deadline:
+        while sum(map(len, received.values())) < count and time.monotonic() < deadline:
             for where, records in consumer.poll(500).items():
+                deadline = time.monotonic() + 2 * PATIENCE
                 received[where.partition] += [record.value for record in records]
     return received
 
 
 @pytest.mark.parametrize("fault", [*FAULTS, "everything"])
 def test_nothing_is_lost_repeated_or_reordered(cluster: Cluster, fault: str) -> None:
-    faults = list(FAULTS.values()) if fault == "everything" else [FAULTS[fault]]
-    random.Random(fault).shuffle(faults)
+    survive(cluster, list(FAULTS.values()) if fault == "everything" else [FAULTS[fault]], RECORDS)
+
+
+@pytest.mark.long
+def test_ten_minutes_of_everything(cluster: Cluster) -> None:
+    faults = list(FAULTS.values()) * 3
+    random.Random(10).shuffle(faults)
+    survive(cluster, faults, 100 * RECORDS)
+
+
+def survive(cluster: Cluster, faults: list[Callable[[Node], None]], count: int) -> None:
     bootstrap = cluster.bootstrap_servers
     sent: dict[int, list[bytes]] = {partition: [] for partition in range(PARTITIONS)}
     received: dict[int, list[bytes]] = {}
@@ -107,8 +117,8 @@ def test_nothing_is_lost_repeated_or_reordered(cluster: Cluster, fault: str) -> 
 
     with KafkaProducer(bootstrap_servers=bootstrap) as first:
         first.partitions_for("rivers")
-    reader = guarded(lambda: received.update(consume(bootstrap, "rivers")))
-    writer = guarded(lambda: produce(bootstrap, "rivers", sent))
+    reader = guarded(lambda: received.update(consume(bootstrap, "rivers", count)))
+    writer = guarded(lambda: produce(bootstrap, "rivers", count, sent))
     unrest = guarded(lambda: trouble(cluster.nodes[0], faults, over))
     writer.join()
     reader.join()
