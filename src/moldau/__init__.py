@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from moldau.client.admin.face import KafkaAdminClient as KafkaAdminClient
+    from moldau.client.admin.offsets import IsolationLevel as IsolationLevel
     from moldau.client.consumer.face import KafkaConsumer as KafkaConsumer
     from moldau.client.consumer.fetched import ConsumerRecord as ConsumerRecord
     from moldau.client.consumer.rebalancing import ConsumerRebalanceListener as ConsumerRebalanceListener
@@ -30,6 +32,8 @@ __version__ = "0.1.0"
 _WHERE = {
     "ConsumerRebalanceListener": "moldau.client.consumer.rebalancing",
     "ConsumerRecord": "moldau.client.consumer.fetched",
+    "IsolationLevel": "moldau.client.admin.offsets",
+    "KafkaAdminClient": "moldau.client.admin.face",
     "KafkaConsumer": "moldau.client.consumer.face",
     "ConsumerGroupMetadata": "moldau.client.structs",
     "DefaultSerializer": "moldau.client.serializer",

@@ -1,13 +1,20 @@
-"""The consumer: positions, fetches, records, groups.
+"""The consumer, from one partition up to a group:
 
-reading       one partition being read: its position, and what was fetched and not yet taken
-fetched       one answer's records of one partition, made into records a few at a time
-sessions      fetch sessions: a broker is told what changed, not everything each time
-fetcher       which partitions are fetched from whom; on the network's thread
-positions     where to begin: committed offsets, then the reset policy
-offsets       committing, and asking for what was committed
-assignors     who reads what, in classic groups
-membership    joining, heartbeats and rebalances of classic groups
-settings      what the consumer can be told, with kafka-python's names and defaults
-face          `KafkaConsumer`
+    reading         one partition being read: its position, and what was fetched and not yet taken
+    fetched         one answer's records of one partition, made into records a few at a time
+    sessions        fetch sessions: a broker is told what changed, not everything each time
+    fetcher         which partitions are fetched from whom; on the network's thread
+    taking          handing out what was fetched
+    positions       where to begin: committed offsets, then the reset policy
+    offsets         committing, and asking for what was committed
+    committing      when and how the consumer commits
+    assignors       who reads what, in classic groups
+    membership      joining, heartbeats and rebalances of classic groups
+    reconciliation  the same in groups of the new protocol (KIP-848), where the coordinator decides
+    rebalancing     the application's side of membership: when to join, what listeners are told
+    arrow           columns as pyarrow's record batches
+    settings        what the consumer can be told, with kafka-python's names and defaults
+    face            `KafkaConsumer`
+
+Two threads: the application's polls, commits and runs listeners; the network's fetches ahead and keeps the group.
 """

@@ -16,6 +16,7 @@ from moldau.client.consumer.offsets import GroupOffsets
 from moldau.client.consumer.positions import PositionFinder, offsets_by_time
 from moldau.client.consumer.reading import EARLIEST, LATEST, Reading
 from moldau.client.consumer.rebalancing import Rebalancer
+from moldau.client.consumer.reconciliation import ConsumerMembership
 from moldau.client.consumer.settings import DEFAULTS, fetch_options, group_options, read_settings
 from moldau.client.consumer.taking import take_columns, take_records
 from moldau.client.conversation import Conversation, Learn
@@ -38,6 +39,9 @@ T = TypeVar("T")
 # How long one wait lasts at most: group duties and time-outs are looked at in between.
 _LOOK_AGAIN = 0.5
 
+# The same while there is nothing to read: a topic may appear at any moment.
+_NOTHING_YET = 0.05
+
 
 class KafkaConsumer:
     """Topics given to it are subscribed to. See `consumer/settings` for what it can be told."""
@@ -55,6 +59,9 @@ class KafkaConsumer:
         self._subscription: set[str] | None = None
         self._order: list[TopicPartition] = []
         self._ahead: dict[TopicPartition, int] = {}
+        self._unasked = False
+        self._seen: ClusterView | None = None
+        self._ask_again_at = 0.0
         self._iterator: Iterator[ConsumerRecord] | None = None
         if self.config["group_id"] is not None:
             self._join_up(self.config["group_id"])
@@ -65,7 +72,8 @@ class KafkaConsumer:
             self.subscribe(topics)
 
     def _join_up(self, group_id: str) -> None:
-        membership = ClassicMembership(self._network, group_options(self.config), self._nudge)
+        kind = ConsumerMembership if self.config["group_protocol"] == "consumer" else ClassicMembership
+        membership = kind(self._network, group_options(self.config), self._nudge)
         stable_only = self.config["isolation_level"] == "read_committed"
         self._group = GroupOffsets(group_id, membership.coordinator, stable_only=stable_only)
         self._committer = Committer(self._background, self._network, self._group, membership, self._consumed)
@@ -108,13 +116,27 @@ class KafkaConsumer:
         self._rebalancer.subscribe(topics, pattern, listener)
 
     def _subscribe_alone(self, topics: Sequence[str], pattern: str | Pattern[str] | None) -> None:
-        """Without a group everything is ours."""
+        """Without a group everything is ours, also what comes later."""
         if pattern is not None:
             raise IllegalStateError("A subscription by pattern needs a group_id.")
-        partitions: list[TopicPartition] = []
-        for topic in topics:
-            partitions += [TopicPartition(topic, number) for number in sorted(self.partitions_for_topic(topic) or ())]
-        self._read_exactly(partitions)
+        self._network.topics_of_interest |= set(topics)
+        self._ask(_learn(list(topics)))
+        self._take_everything(force=True)
+
+    def _take_everything(self, *, force: bool = False) -> None:
+        view, now = self._network.view, monotonic()
+        missing = [name for name in self._subscription or () if not _partitions(view, name)]
+        if missing and now >= self._ask_again_at:
+            self._ask_again_at = now + self._network.backoff.limit / 2
+            self._background.call(self._network.refresh)
+        if view is self._seen and not force:
+            return
+        self._seen = view
+        wanted = {
+            TopicPartition(name, number) for name in self._subscription or () for number in _partitions(view, name)
+        }
+        if wanted != self.assignment():
+            self._read_exactly(wanted)
 
     def subscription(self) -> set[str] | None:
         if self._rebalancer is not None and self._rebalancer.pattern is not None:
@@ -138,8 +160,8 @@ class KafkaConsumer:
             self._order = list(readings)
             self._ahead = {}
             self._iterator = None
+            self._unasked = bool(readings)
         self._network.topics_of_interest |= {where.topic for where in wanted}
-        self._background.call(self._fetcher.pump)
 
     def pause(self, *partitions: TopicPartition) -> None:
         """No records of these partitions until `resume`; they stay ours."""
@@ -170,6 +192,7 @@ class KafkaConsumer:
         deadline = monotonic() + max(0.0, timeout_ms) / 1000
         while True:
             self._do_duties(deadline)
+            self._begin_reading()
             taken, drained = take()
             if drained:
                 self._background.call(fetcher.pump)
@@ -183,7 +206,13 @@ class KafkaConsumer:
                 if remaining <= 0:
                     return {}
                 if not any(reading.buffered and not reading.paused for reading in fetcher.readings.values()):
-                    fetcher.changed.wait(min(remaining, _LOOK_AGAIN))
+                    fetcher.changed.wait(min(remaining, _LOOK_AGAIN if fetcher.readings else _NOTHING_YET))
+
+    def _begin_reading(self) -> None:
+        if self._unasked:
+            self._unasked = False
+            if self._fetcher.need_positions():
+                self._background.call(self._fetcher.pump)
 
     def poll_columns(self, timeout_ms: float = 0) -> dict[TopicPartition, Any]:
         """Like `poll`, with the records of each partition as columns in Arrow's memory layout, not as objects."""
@@ -203,6 +232,8 @@ class KafkaConsumer:
 
     def _do_duties(self, deadline: float) -> None:
         if self._rebalancer is None or self._committer is None:
+            if self._subscription is not None:
+                self._take_everything()
             return
         if self._subscription is not None:
             self._rebalancer.ensure(deadline)
@@ -272,7 +303,8 @@ class KafkaConsumer:
         """The offset of the next record to be handed out; waits until it is known."""
         (reading,) = self._readings([partition])
         deadline = monotonic() + (self._timeout if timeout_ms is None else timeout_ms / 1000)
-        self._background.call(self._fetcher.pump)
+        self._unasked = True
+        self._begin_reading()
         with self._fetcher.changed:
             while reading.position is None:
                 if self._fetcher.error is not None:
@@ -478,3 +510,8 @@ class KafkaConsumer:
 def _learn(topics: Sequence[str] | None) -> Conversation[ClusterView]:
     view: ClusterView = yield Learn(topics, anew=True)
     return view
+
+
+def _partitions(view: ClusterView, topic: str) -> Sequence[int]:
+    known = view.topics.get(topic)
+    return sorted(known.partitions) if known is not None else ()

@@ -91,6 +91,14 @@ class Fetcher:
             self.readings.clear()
             self.changed.notify_all()
 
+    def need_positions(self) -> bool:
+        """An application wants records: whatever has no position yet gets one. True if that has to be seen to."""
+        with self.changed:
+            unasked = [reading for reading in self.readings.values() if not reading.asked]
+            for reading in unasked:
+                reading.asked = True
+        return bool(unasked)
+
     def _look_at(self, _view: ClusterView) -> None:
         self.pump()
 
@@ -103,7 +111,8 @@ class Fetcher:
         now = self.network.clock.monotonic()
         with self.changed:
             readings = tuple(self.readings.values())
-            lost = [each for each in readings if each.position is None and not each.looking and each.not_before <= now]
+            lost = [each for each in readings if each.asked and each.position is None and not each.looking]
+            lost = [each for each in lost if each.not_before <= now]
             for reading in lost:
                 reading.looking = True
         if lost:

@@ -133,7 +133,6 @@ class ClassicMembership:
                 for member, share in shares.items()
             ],
         )
-        at_most = None
 
         def build(version: int) -> SyncGroupRequest:
             if version < 5:
@@ -141,7 +140,7 @@ class ClassicMembership:
             return request
 
         patience = self.options.rebalance_timeout_ms / 1000 + _GRACE
-        ask = Ask(ByVersion(SyncGroupRequest, build), at_most=at_most, timeout=patience)
+        ask = Ask(ByVersion(SyncGroupRequest, build), timeout=patience)
         response: SyncGroupResponse = yield from self.coordinator.ask(ask)
         _check(response.error_code)
         return Joined(assignor, decode_assignment(bytes(response.assignment)))
@@ -191,9 +190,13 @@ class ClassicMembership:
 
     # ------------------------------------------------------------------------------------------------ staying alive
 
+    @property
+    def _beat_interval(self) -> float:
+        return self.options.heartbeat_interval
+
     def _schedule(self) -> None:
         if self._timer is None and not self._closed:
-            self._timer = self._network.loop.call_later(self.options.heartbeat_interval, self._beat)
+            self._timer = self._network.loop.call_later(self._beat_interval, self._beat)
 
     def _beat(self) -> None:
         self._timer = None

@@ -34,7 +34,8 @@ class PositionFinder:
                         reading.seek(start.offset, start.leader_epoch)
                     else:
                         reading.not_before = network.clock.monotonic() + network.backoff.delay(0)
-                if error is not None and not (isinstance(error, KafkaError) and error.retriable):
+                still = any(reading.position is None and reading.turn == turn for reading, turn in turns.items())
+                if error is not None and still and not (isinstance(error, KafkaError) and error.retriable):
                     self._fetcher.error = named(error)
                 self._fetcher.changed.notify_all()
             self._fetcher.pump()

@@ -20,7 +20,17 @@ EARLIEST: Final = -2
 
 class Reading:
     __slots__ = (
-        *("buffered", "end", "fetch_epoch", "fetch_position", "in_flight", "last_stable", "log_start", "looking"),
+        *(
+            "asked",
+            "buffered",
+            "end",
+            "fetch_epoch",
+            "fetch_position",
+            "in_flight",
+            "last_stable",
+            "log_start",
+            "looking",
+        ),
         *("not_before", "paused", "position", "position_epoch", "preferred", "preferred_until", "reset"),
         *("turn", "where"),
     )
@@ -28,6 +38,8 @@ class Reading:
     def __init__(self, where: TopicPartition) -> None:
         self.where = where
         self.position: int | None = None
+        # Nobody looks for a position before it is needed: an application may seek right after `assign`.
+        self.asked = False
         self.position_epoch = NO_EPOCH
         self.fetch_position = NO_OFFSET
         self.fetch_epoch = NO_EPOCH

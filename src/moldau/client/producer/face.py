@@ -76,7 +76,10 @@ class KafkaProducer:
         if self.config["partitioner"] is not None or objects or self._interceptors:
             return lambda *_: None
         self._accumulator.key_serializer, self._accumulator.value_serializer = self._serializers
-        return self._accumulator.send
+        send, keeper = self._accumulator.send, self._keeper
+        if isinstance(keeper, TransactionKeeper):
+            return lambda *record: send(*record) if keeper.open else None
+        return send
 
     # ---------------------------------------------------------------------------------------------------- sending
 

@@ -103,6 +103,11 @@ class TransactionKeeper(IdentityKeeper):
         self._touched = False
         self.state = State.IN_TRANSACTION
 
+    @property
+    def open(self) -> bool:
+        """Whether records may be sent at this moment."""
+        return self.state is State.IN_TRANSACTION
+
     def check_sending(self) -> None:
         self._check_fatal()
         if self.state is State.ABORTABLE:

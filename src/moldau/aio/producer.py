@@ -1,0 +1,180 @@
+"""`AIOKafkaProducer`: aiokafka's class, on our core."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from moldau.aio.bridge import Mailbox, Worker, fail, settle
+from moldau.client.exceptions import IllegalStateError
+from moldau.client.producer.delivery import Delivery, FutureRecordMetadata, RecordMetadata
+from moldau.client.producer.face import KafkaProducer
+from moldau.client.structs import ConsumerGroupMetadata, OffsetAndMetadata
+from moldau.types import TopicPartition
+
+# aiokafka's names for what has another one elsewhere.
+_RENAMED = {"max_batch_size": "batch_size"}
+
+
+class AIOKafkaProducer:
+    """Settings as for `KafkaProducer`; `max_batch_size` is its `batch_size`. `loop` is taken and not needed."""
+
+    def __init__(self, *, loop: asyncio.AbstractEventLoop | None = None, **settings: Any) -> None:
+        settings.setdefault("bootstrap_timeout_ms", 5000)
+        self._settings = {_RENAMED.get(name, name): value for name, value in settings.items()}
+        self._producer: KafkaProducer | None = None
+        self._worker: Worker | None = None
+        self._mailbox: Mailbox | None = None
+        self._waiting: dict[Delivery, list[tuple[FutureRecordMetadata, asyncio.Future[RecordMetadata]]]] = {}
+
+    async def start(self) -> None:
+        """Connects; with a transactional_id also ends what an earlier producer of that id left open."""
+        if self._producer is not None:
+            return
+        self._mailbox = Mailbox(asyncio.get_running_loop())
+        self._worker = Worker("moldau-aio-producer")
+        try:
+            self._producer = await self._worker.run(lambda: KafkaProducer(**self._settings))
+            if self._settings.get("transactional_id") is not None:
+                await self._worker.run(self._producer.init_transactions)
+        except BaseException:
+            self._worker.close()
+            self._worker = None
+            raise
+
+    async def stop(self) -> None:
+        """Sends what is left and disconnects."""
+        if self._producer is None or self._worker is None:
+            return
+        producer, self._producer = self._producer, None
+        await self._worker.run(producer.close)
+        self._worker.close()
+
+    async def send(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Sequence[tuple[str, bytes]] | None = None,
+    ) -> asyncio.Future[RecordMetadata]:
+        """Takes a record on; the future that is returned has its metadata once it is acknowledged."""
+        producer = self._started()
+        given = list(headers) if headers else None
+        sent: FutureRecordMetadata | None = producer._fast(topic, value, key, given, partition, timestamp_ms)
+        if sent is None:
+            assert self._worker is not None
+            sent = await self._worker.run(producer._send_slowly, topic, value, key, given, partition, timestamp_ms)
+        future: asyncio.Future[RecordMetadata] = asyncio.get_running_loop().create_future()
+        self._watch(sent, future)
+        return future
+
+    def _watch(self, sent: FutureRecordMetadata, future: asyncio.Future[RecordMetadata]) -> None:
+        """One callback per batch, whatever the number of its records; their futures are settled on the event loop."""
+        delivery: Delivery = sent.delivery
+        waiting = self._waiting.get(delivery)
+        if waiting is not None:
+            waiting.append((sent, future))
+            return
+        self._waiting[delivery] = [(sent, future)]
+        mailbox = self._mailbox
+        assert mailbox is not None
+
+        def arrived(_outcome: Any) -> None:
+            mailbox.put(self._settle, delivery)
+
+        sent.add(arrived, False)
+        sent.add(arrived, True)
+
+    def _settle(self, delivery: Delivery) -> None:
+        for sent, future in self._waiting.pop(delivery, ()):
+            if future.done():
+                continue
+            if not sent.is_done:
+                self._watch(sent, future)  # the batch was split, and this record's part is still under way
+                continue
+            error = sent.exception
+            if error is None:
+                settle(future, sent.value)
+            else:
+                fail(future, error)
+
+    async def send_and_wait(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Sequence[tuple[str, bytes]] | None = None,
+    ) -> RecordMetadata:
+        return await (await self.send(topic, value, key, partition, timestamp_ms, headers))
+
+    async def flush(self) -> None:
+        """Returns when every record sent so far is acknowledged or has failed."""
+        await self._run("flush")
+
+    async def partitions_for(self, topic: str) -> set[int]:
+        found: set[int] = await self._run("partitions_for", topic)
+        return found
+
+    async def begin_transaction(self) -> None:
+        await self._run("begin_transaction")
+
+    async def commit_transaction(self) -> None:
+        await self._run("commit_transaction")
+
+    async def abort_transaction(self) -> None:
+        await self._run("abort_transaction")
+
+    def transaction(self) -> TransactionContext:
+        """`async with producer.transaction():` commits at its end, or aborts if it ends in an exception."""
+        return TransactionContext(self)
+
+    async def send_offsets_to_transaction(
+        self, offsets: Mapping[TopicPartition, Any], group_id: str | ConsumerGroupMetadata
+    ) -> None:
+        given = {
+            TopicPartition(*where): OffsetAndMetadata(each) if isinstance(each, int) else OffsetAndMetadata(*each)
+            for where, each in offsets.items()
+        }
+        await self._run("send_offsets_to_transaction", given, group_id)
+
+    async def __aenter__(self) -> AIOKafkaProducer:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    def _started(self) -> KafkaProducer:
+        if self._producer is None:
+            raise IllegalStateError("The producer is not started.")
+        return self._producer
+
+    async def _run(self, method: str, *arguments: Any) -> Any:
+        producer = self._started()
+        assert self._worker is not None
+        return await self._worker.run(getattr(producer, method), *arguments)
+
+
+class TransactionContext:
+    def __init__(self, producer: AIOKafkaProducer) -> None:
+        self._producer = producer
+
+    async def __aenter__(self) -> TransactionContext:
+        await self._producer.begin_transaction()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            await self._producer.commit_transaction()
+        else:
+            await self._producer.abort_transaction()
