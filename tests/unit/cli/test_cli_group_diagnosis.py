@@ -11,7 +11,7 @@ ZERO, ONE = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 def member(name: str, epoch: int, has: set[TopicPartition], wants: set[TopicPartition]) -> MemberDescription:
-    return MemberDescription(name, None, "client", "/10.0.0.1", epoch, ("t",), frozenset(has), frozenset(wants), True)
+    return MemberDescription(name, None, "client", "/127.0.0.9", epoch, ("t",), frozenset(has), frozenset(wants), True)
 
 
 def group(state: str, *members: MemberDescription, kind: str = "consumer", epoch: int = 2) -> GroupDescription:
@@ -37,7 +37,7 @@ def test_a_partition_that_was_to_be_given_up_and_is_not_yet() -> None:
     holder = member("A", 1, {ZERO}, {ZERO})
     waiting = member("B", 2, set(), {ONE})
     text = said(group("Reconciling", holder, waiting), [])
-    assert "B is still to get t-1. They are free once A (10.0.0.1) said that it gave them up" in text
+    assert "B is still to get t-1. They are free once A (127.0.0.9) said that it gave them up" in text
 
 
 def test_whether_it_keeps_up() -> None:
@@ -60,7 +60,7 @@ def test_positions_that_lead_nowhere() -> None:
 
 def test_more_members_than_partitions() -> None:
     stable = group("Stable", member("A", 2, {ZERO}, {ZERO}), member("B", 2, set(), set()))
-    assert "1 member of 2 have nothing to do: B (10.0.0.1)" in said(stable, [position(ZERO, 5, 5)])
+    assert "1 member of 2 have nothing to do: B (127.0.0.9)" in said(stable, [position(ZERO, 5, 5)])
 
 
 def test_every_state_says_what_it_waits_for() -> None:

@@ -467,7 +467,7 @@ def test_an_address_over_its_limit_is_turned_away(serve: Serve, caplog: pytest.L
 
 def test_an_address_may_have_a_limit_of_its_own(serve: Serve) -> None:
     server = serve(
-        Coordinator().api(), max_connections_per_ip="1", max_connections_per_ip_overrides="127.0.0.1:3,10.0.0.1:0"
+        Coordinator().api(), max_connections_per_ip="1", max_connections_per_ip_overrides="127.0.0.1:3,127.0.0.9:0"
     )
     clients = [server.client() for _ in range(3)]
     for client in clients:
