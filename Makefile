@@ -8,10 +8,10 @@ ARGS ?=
 MINUTES ?= 5
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast lint format bench chaos fuzz generate lock setup runtime clean
+.PHONY: help run test test-fast compat-java lint format bench chaos fuzz generate lock setup runtime clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 run: runtime ## start a broker on 127.0.0.1:9092 (LISTEN=, DATA=, ARGS= change it)
 	@exec .venv/bin/moldau start --listen $(LISTEN) --data $(DATA) $(ARGS)
@@ -21,6 +21,10 @@ test: setup ## all tests, real clients included
 
 test-fast: setup ## unit tests only
 	@$(PYTEST) -q -m "not long" tests/unit $(ARGS)
+
+compat-java: setup ## Apache Kafka's own tools and clients against a node (fetches Kafka's jars with Maven)
+	@MOLDAU_KAFKA_LIBS="$$(tools/fetch_kafka $(KAFKA))" && export MOLDAU_KAFKA_LIBS && \
+	$(PYTEST) -q -m long tests/compat/test_java_tools.py $(ARGS)
 
 lint: setup ## style, types, layers
 	@.venv/bin/ruff check .

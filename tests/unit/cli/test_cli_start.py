@@ -82,7 +82,7 @@ def test_an_address_that_is_none(moldau: RunMoldau, tmp_path: Path, address: str
     assert result.stderr.count(b"\n") == 1
 
 
-@pytest.mark.parametrize("host", ["no-such-host.invalid", "192.0.2.1"])
+@pytest.mark.parametrize("host", ["no-such-host.invalid"])
 def test_an_address_this_machine_does_not_have(moldau: RunMoldau, tmp_path: Path, host: str) -> None:
     result = moldau("start", "--listen", f"{host}:0", "--data", str(tmp_path), "--log-level", "error")
     assert (result.returncode, result.stdout) == (1, b"")
