@@ -80,7 +80,7 @@ class Members:
             if len(together) == PARTITIONS == sum(sizes) and max(sizes) - min(sizes) <= 1:
                 return
             time.sleep(0.05)
-        raise AssertionError(f"the group did not settle: {self.shares()}")
+        raise AssertionError(f"the group did not settle: {self.shares()}, {self.failures}")
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def test_a_killed_test_run_takes_its_nodes_along(tmp_path: Path) -> None:
     run.wait()
     gone = threading.Event()
     for _ in range(200):
-        if not alive(int(pid)) and not Path(directory).exists():
+        if not alive(int(pid)) and not Path(directory).parent.exists():
             gone.set()
             break
         gone.wait(0.05)

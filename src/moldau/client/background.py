@@ -39,9 +39,9 @@ class Waiter(Generic[T]):
         self._value, self._error = value, error
         self._event.set()
 
-    @property
-    def settled(self) -> bool:
-        return self._event.is_set()
+    def settles(self, timeout: float) -> bool:
+        """Whether it is settled within this time; unlike the error of `wait` this cannot be taken for an outcome."""
+        return self._event.wait(timeout)
 
     def wait(self, timeout: float | None) -> T:
         if not self._event.wait(timeout):

@@ -131,9 +131,14 @@ class LogSegments:
         self.active = self._segments[-1]
 
     def drop_beginning(self, segments: Sequence[Segment], delay_ms: int) -> None:
-        """Deletes the oldest segments, in two steps."""
+        """Deletes the oldest segments, in two steps.
+
+        One name after the other reaches the disk: if a power cut brought an older segment back and not the one behind
+        it, recovery would take the hole for damage and drop everything after it.
+        """
         for segment in sorted(segments, key=_base_offset):
             self._discard(segment, delay_ms)
+            self.disk.sync_directory(self.directory)
 
     def drop_end(self, segments: Sequence[Segment], delay_ms: int) -> None:
         """Deletes the newest segments, in two steps."""

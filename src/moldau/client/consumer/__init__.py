@@ -14,6 +14,7 @@
     rebalancing     the application's side of membership: when to join, what listeners are told
     arrow           columns as pyarrow's record batches
     settings        what the consumer can be told, with kafka-python's names and defaults
+    seeking         positions, as an application asks for and changes them
     face            `KafkaConsumer`
 
 Two threads: the application's polls, commits and runs listeners; the network's fetches ahead and keeps the group.

@@ -13,10 +13,11 @@ from moldau.client.consumer.fetched import ConsumerRecord
 from moldau.client.consumer.fetcher import Fetcher
 from moldau.client.consumer.membership import ClassicMembership
 from moldau.client.consumer.offsets import GroupOffsets
-from moldau.client.consumer.positions import PositionFinder, offsets_by_time
-from moldau.client.consumer.reading import EARLIEST, LATEST, Reading
+from moldau.client.consumer.positions import PositionFinder
+from moldau.client.consumer.reading import Reading
 from moldau.client.consumer.rebalancing import Rebalancer
 from moldau.client.consumer.reconciliation import ConsumerMembership
+from moldau.client.consumer.seeking import Seeking
 from moldau.client.consumer.settings import DEFAULTS, fetch_options, group_options, read_settings
 from moldau.client.consumer.taking import take_columns, take_records
 from moldau.client.conversation import Conversation, Learn
@@ -24,13 +25,12 @@ from moldau.client.exceptions import (
     IllegalArgumentError,
     IllegalStateError,
     KafkaConfigurationError,
-    KafkaTimeoutError,
     named,
 )
 from moldau.client.future import Future
 from moldau.client.metadata import ClusterView
 from moldau.client.settings import COMMON, bootstrap, open_network
-from moldau.client.structs import ConsumerGroupMetadata, MemberState, OffsetAndMetadata, OffsetAndTimestamp
+from moldau.client.structs import ConsumerGroupMetadata, MemberState, OffsetAndMetadata
 from moldau.errors import KafkaError, MoldauError
 from moldau.types import TopicPartition
 
@@ -43,7 +43,7 @@ _LOOK_AGAIN = 0.5
 _NOTHING_YET = 0.05
 
 
-class KafkaConsumer:
+class KafkaConsumer(Seeking):
     """Topics given to it are subscribed to. See `consumer/settings` for what it can be told."""
 
     DEFAULT_CONFIG: ClassVar[dict[str, Any]] = {**COMMON, **DEFAULTS}
@@ -119,7 +119,7 @@ class KafkaConsumer:
         """Without a group everything is ours, also what comes later."""
         if pattern is not None:
             raise IllegalStateError("A subscription by pattern needs a group_id.")
-        self._network.topics_of_interest |= set(topics)
+        self._take_interest(set(topics))
         self._ask(_learn(list(topics)))
         self._take_everything(force=True)
 
@@ -161,7 +161,15 @@ class KafkaConsumer:
             self._ahead = {}
             self._iterator = None
             self._unasked = bool(readings)
-        self._network.topics_of_interest |= {where.topic for where in wanted}
+        self._take_interest({where.topic for where in wanted})
+
+    def _take_interest(self, topics: set[str]) -> None:
+        """On the network's thread, which is the one that goes through them."""
+
+        def take() -> None:
+            self._network.topics_of_interest |= topics
+
+        self._background.call(take)
 
     def pause(self, *partitions: TopicPartition) -> None:
         """No records of these partitions until `resume`; they stay ours."""
@@ -269,85 +277,6 @@ class KafkaConsumer:
                     ahead[where] = record.offset + 1
                     yield record
                 ahead.pop(where, None)
-
-    # --------------------------------------------------------------------------------------------------- positions
-
-    def seek(self, partition: TopicPartition, offset: int) -> None:
-        """The next poll goes on here."""
-        if not isinstance(offset, int) or offset < 0:
-            raise IllegalArgumentError("An offset is a number from 0 on.")
-        for reading in self._readings([partition]):
-            reading.seek(offset)
-        self._moved([partition])
-
-    def seek_to_beginning(self, *partitions: TopicPartition) -> None:
-        self._seek_by_time(partitions, EARLIEST)
-
-    def seek_to_end(self, *partitions: TopicPartition) -> None:
-        self._seek_by_time(partitions, LATEST)
-
-    def _seek_by_time(self, partitions: Sequence[TopicPartition], time: int) -> None:
-        chosen = partitions or tuple(self.assignment())
-        with self._fetcher.changed:
-            for reading in self._readings(chosen):
-                reading.seek_by_time(time)
-        self._moved(chosen)
-
-    def _moved(self, partitions: Iterable[TopicPartition]) -> None:
-        for where in partitions:
-            self._ahead.pop(TopicPartition(*where), None)
-        self._iterator = None
-        self._background.call(self._fetcher.pump)
-
-    def position(self, partition: TopicPartition, timeout_ms: float | None = None) -> int:
-        """The offset of the next record to be handed out; waits until it is known."""
-        (reading,) = self._readings([partition])
-        deadline = monotonic() + (self._timeout if timeout_ms is None else timeout_ms / 1000)
-        self._unasked = True
-        self._begin_reading()
-        with self._fetcher.changed:
-            while reading.position is None:
-                if self._fetcher.error is not None:
-                    error, self._fetcher.error = self._fetcher.error, None
-                    raise error
-                if not self._fetcher.changed.wait(max(0.0, deadline - monotonic())):
-                    raise KafkaTimeoutError(f"The position of {partition} could not be found out in time.")
-            return self._ahead.get(reading.where, reading.position)
-
-    def highwater(self, partition: TopicPartition) -> int | None:
-        (reading,) = self._readings([partition])
-        return reading.end if reading.end >= 0 else None
-
-    def beginning_offsets(
-        self, partitions: Iterable[TopicPartition], timeout_ms: float | None = None
-    ) -> dict[TopicPartition, int]:
-        return self._offsets(partitions, EARLIEST, timeout_ms)
-
-    def end_offsets(
-        self, partitions: Iterable[TopicPartition], timeout_ms: float | None = None
-    ) -> dict[TopicPartition, int]:
-        return self._offsets(partitions, LATEST, timeout_ms)
-
-    def _offsets(
-        self, partitions: Iterable[TopicPartition], time: int, timeout_ms: float | None
-    ) -> dict[TopicPartition, int]:
-        times = {TopicPartition(*where): time for where in partitions}
-        found = self._ask(offsets_by_time(times, self._fetcher.options.isolation), timeout_ms)
-        return {where: offset.offset for where, offset in found.items()}
-
-    def offsets_for_times(
-        self, timestamps: Mapping[TopicPartition, int], timeout_ms: float | None = None
-    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """The first record at or after each time; None where all are older."""
-        for where, time in timestamps.items():
-            if time < 0:
-                raise ValueError(f"the time for {where} lies before 1970")
-        wanted = {TopicPartition(*where): int(time) for where, time in timestamps.items()}
-        found = self._ask(offsets_by_time(wanted, self._fetcher.options.isolation), timeout_ms)
-        return {
-            where: OffsetAndTimestamp(at.offset, at.timestamp, at.leader_epoch) if at.found else None
-            for where, at in found.items()
-        }
 
     # ----------------------------------------------------------------------------------------------------- commits
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from moldau.client.background import Background, Waiter
 from moldau.client.consumer.membership import ClassicMembership, Joined
-from moldau.client.errors import RequestTimedOut
 from moldau.client.exceptions import named
 from moldau.client.metadata import ClusterView
 from moldau.client.network import ClientNetwork
@@ -94,15 +93,13 @@ class Rebalancer:
             if self._joining is None:
                 self._prepare()
                 self._joining = self._begin_join()
-            try:
-                joined = self._joining.wait(max(0.0, deadline - monotonic()))
-            except RequestTimedOut as error:
-                if self._joining.settled:
-                    self._joining = None
-                    raise named(error) from None
+            if not self._joining.settles(max(0.0, deadline - monotonic())):
                 return
+            try:
+                joined = self._joining.wait(0)
             except Exception as error:
                 self._joining = None
+                membership.rejoin = True
                 raise named(error) from None
             self._joining = None
             self._complete(joined)

@@ -40,7 +40,6 @@ DEFAULTS: Final[dict[str, Any]] = {
     "consumer_timeout_ms": float("inf"),
     "exclude_internal_topics": True,
     "metric_group_prefix": "consumer",
-    "interceptors": (),
 }
 
 # Unless told otherwise a fetch asks for no more than fits one pooled receive buffer. Larger answers do not come faster

@@ -163,8 +163,8 @@ def _pattern_key(group_id: str, pattern: str) -> ConsumerGroupRegularExpressionK
 
 
 def _rows(partitions: Assignment) -> list[current.TopicPartitions]:
-    """Without the epoch of each single partition, which nobody here asks for. That has to be said with an explicit null:
-    a Kafka that reads these records takes a missing list for one of the wrong length and logs an error for each row."""
+    """Without the epoch of each single partition, which nobody here asks for. An explicit null says so: a Kafka that
+    reads these records takes a missing list for one of the wrong length and logs an error for each row."""
     return [
         current.TopicPartitions(topic_id=topic_id, partitions=sorted(numbers), assignment_epochs=None)
         for topic_id, numbers in sorted(partitions.items())
