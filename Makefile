@@ -41,6 +41,7 @@ bench: setup ## measure beside librdkafka's mock broker; QUICK=1 takes a minute
 	@echo; echo "compaction, beside a loop that serves"; $(PYTHON_BIN) -m bench.compaction $(if $(QUICK),--records 1000000)
 	@echo; echo "start after a clean stop"; $(PYTHON_BIN) -m bench.open_log
 	@echo; echo "coordinators"; $(PYTHON_BIN) -m bench.groups
+	@echo; echo "Python clients"; $(PYTHON_BIN) -m bench.python_clients $(if $(QUICK),--records 200000)
 
 chaos: setup ## what takes minutes: long loads, kills, random bytes
 	@$(PYTEST) -q -m long tests/compat tests/chaos tests/simulation $(ARGS)
