@@ -44,4 +44,7 @@ def uuid_from_text(text: str) -> Uuid:
         raise ValueError(f"{text!r} is not a Kafka id (22 characters of URL-safe base64)") from error
     if len(value) != 16:
         raise ValueError(f"{text!r} is not a Kafka id: it holds {len(value)} bytes instead of 16")
+    if uuid_to_text(value) != text:
+        # Python's decoder passes over foreign characters and fills up what is cut off; half an id is another id.
+        raise ValueError(f"{text!r} is not a Kafka id (22 characters of URL-safe base64)")
     return value

@@ -196,8 +196,9 @@ class ReplicaManager:
             # It is not new, so it is in the directory that failed: an empty log in another would hide its records.
             return None
         if found is not None and found.topic_id not in (None, topic_id):
-            # Left from a topic of this name that was deleted while this broker was away.
-            self._logs.delete(place)
+            # Left from a topic of this name that was deleted while this broker was away. Kept for somebody to look at:
+            # nothing that holds records is deleted on the word of one small file.
+            self._logs.set_aside(place)
         return self._logs.get_or_create(place, topic_id, config)
 
     def settle_durable(self) -> None:
