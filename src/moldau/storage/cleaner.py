@@ -22,14 +22,13 @@ from moldau.storage.checkpoint import CheckpointError, OffsetCheckpoint
 from moldau.storage.compaction import Compaction, Replacement, Uncleanable, plan_compaction
 from moldau.storage.dirtiness import Dirtiness, dirtiness, must_be_compacted
 from moldau.storage.log import Log
-from moldau.storage.log_dirs import LogDirectory
+from moldau.storage.log_dirs import CLEANER_OFFSETS, LogDirectory
 from moldau.storage.log_manager import LogManager
 from moldau.storage.storage_error import StorageError
 from moldau.types import TopicPartition
 
 logger = logging.getLogger("moldau.storage")
 
-CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
 
 # What a worker reads and writes before it comes back to the loop; less where a throttle would make that a long pause.
 _TURN_BYTES: Final = 4 << 20

@@ -23,6 +23,7 @@ class FoundLog(NamedTuple):
     log_start_offset: int
     recovery_point: int
     high_watermark: int
+    compacted_once: bool
 
 
 class DirectoryLoad:

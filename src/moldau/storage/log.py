@@ -61,8 +61,12 @@ class Log(LocalLog):
         random: Random | None = None,
         removal: DeferredRemoval | None = None,
         producer_expiration_ms: int = DEFAULT_PRODUCER_EXPIRATION_MS,
+        compacted_once: bool = False,
     ) -> Log:
-        """Opens the log in `directory`, making it if it is not there; after an unclean stop it is repaired first."""
+        """Opens the log in `directory`, making it if it is not there; after an unclean stop it is repaired first.
+
+        `compacted_once` says that holes between offsets are no sign of damage, whatever the topic is set to now.
+        """
         named = parse_directory(posixpath.basename(directory))
         topic_partition = named.topic_partition if named else TopicPartition(posixpath.basename(directory), 0)
         try:
@@ -76,6 +80,7 @@ class Log(LocalLog):
                 producers=producers,
                 config=config,
                 now_ms=clock.now_ms(),
+                compacted_once=compacted_once,
             ).load(log_start_offset=log_start_offset, recovery_point=recovery_point, clean=clean_shutdown)
         except OSError as error:
             raise StorageError(posixpath.dirname(directory), f"Opening {topic_partition}", error) from error

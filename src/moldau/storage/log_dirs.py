@@ -27,6 +27,7 @@ CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
 LOG_STARTS: Final = "log-start-offset-checkpoint"
 HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
+CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
 
 # Kafka keeps the first hundred ids for itself: lost, unassigned, migrating.
 _RESERVED: Final = 100
@@ -46,7 +47,17 @@ class MetaProperties:
 class LogDirectory:
     """One directory of `log.dirs`, locked and known to be ours; or offline, with the reason."""
 
-    __slots__ = ("_disk", "_lock", "failure", "high_watermarks", "id", "log_starts", "path", "recovery_points")
+    __slots__ = (
+        "_disk",
+        "_lock",
+        "cleaner_offsets",
+        "failure",
+        "high_watermarks",
+        "id",
+        "log_starts",
+        "path",
+        "recovery_points",
+    )
 
     def __init__(
         self, disk: Disk, path: str, directory_id: Uuid, lock: Lock | None, failure: str | None = None
@@ -59,6 +70,7 @@ class LogDirectory:
         self.recovery_points = OffsetCheckpoint(disk, posixpath.join(path, RECOVERY_POINTS))
         self.log_starts = OffsetCheckpoint(disk, posixpath.join(path, LOG_STARTS))
         self.high_watermarks = OffsetCheckpoint(disk, posixpath.join(path, HIGH_WATERMARKS))
+        self.cleaner_offsets = OffsetCheckpoint(disk, posixpath.join(path, CLEANER_OFFSETS))
 
     @property
     def is_online(self) -> bool:

@@ -150,6 +150,7 @@ class LogManager:
         recovery_points = _read(directory.recovery_points)
         log_starts = _read(directory.log_starts)
         high_watermarks = _read(directory.high_watermarks)
+        compacted = _read(directory.cleaner_offsets)
         found = []
         for name, named in self._log_directories(directory):
             path = posixpath.join(directory.path, name)
@@ -168,6 +169,7 @@ class LogManager:
                     log_starts.get(place, 0),
                     recovery_points.get(place, 0),
                     high_watermarks.get(place, 0),
+                    place in compacted,
                 )
             )
 
@@ -184,6 +186,7 @@ class LogManager:
                 random=self._random,
                 removal=self._removal,
                 producer_expiration_ms=self._config.producer_id_expiration_ms,
+                compacted_once=log.compacted_once,
             )
 
         return DirectoryLoad(directory, found, open_log)

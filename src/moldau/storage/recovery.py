@@ -52,6 +52,7 @@ class LogLoader:
         producers: ProducerState,
         config: LogConfig,
         now_ms: int,
+        compacted_once: bool = False,
     ) -> None:
         self._topic_partition = topic_partition
         self._segments = segments
@@ -60,7 +61,8 @@ class LogLoader:
         self._config = config
         self._disk = segments.disk
         self._now_ms = now_ms
-        self._gaps = False  # whether offsets are missing inside the segments read, as compaction leaves them
+        # Whether offsets may be missing: the log was compacted once, or the segments read show it.
+        self._gaps = compacted_once
 
     def load(self, *, log_start_offset: int, recovery_point: int, clean: bool) -> LoadedLog:
         unusable = self._find_segments()

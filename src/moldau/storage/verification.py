@@ -30,6 +30,7 @@ from moldau.storage.file_names import (
 )
 from moldau.storage.log_dirs import (
     CLEAN_SHUTDOWN,
+    CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LOG_STARTS,
     RECOVERY_POINTS,
@@ -41,7 +42,7 @@ from moldau.storage.producer_snapshot import CorruptSnapshot, decode_snapshot
 from moldau.storage.segment_verification import SegmentReport, SegmentVerifier
 from moldau.types import TopicPartition
 
-_CHECKPOINTS: Final = (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS, "cleaner-offset-checkpoint")
+_CHECKPOINTS: Final = (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS, CLEANER_OFFSETS)
 
 
 @dataclass(slots=True)

@@ -335,3 +335,18 @@ def test_an_ordinary_log_keeps_everything(tmp_path):
     append(log, batch(b"1"))
     assert not log.config.compact
     log.close()
+
+
+@pytest.mark.parametrize(("compacted_once", "kept"), [(True, [b"one", b"three"]), (False, [b"one"])])
+def test_a_hole_between_segments_is_damage_unless_the_log_was_compacted_once(tmp_path, compacted_once, kept):
+    log = open_log(tmp_path, COMPACT)
+    for value in (b"one", b"two", b"three"):
+        segment_of(log, (b"key", value))
+    log.abandon()
+    for path in (tmp_path / "orders-0").glob("00000000000000000001.*"):
+        path.unlink()
+    # The topic is set to delete by now, and nothing says that its segments were forced to disk.
+    deleting = replace(COMPACT, compact=False, delete=True)
+    after = open_log(tmp_path, deleting, clean_shutdown=False, recovery_point=0, compacted_once=compacted_once)
+    assert [value for _, _, value in content(after)] == kept
+    after.abandon()
