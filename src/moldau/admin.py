@@ -3,6 +3,49 @@
 from __future__ import annotations
 
 from moldau.client.admin.face import KafkaAdminClient
-from moldau.client.admin.objects import AlterConfigOp, ConfigResource, ConfigResourceType, NewPartitions, NewTopic
+from moldau.client.admin.objects import (
+    AbortTransactionSpec,
+    AlterConfigOp,
+    ConfigFilterType,
+    ConfigResource,
+    ConfigResourceType,
+    GroupState,
+    GroupType,
+    IsolationLevel,
+    MemberToRemove,
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+    OffsetTimestamp,
+    PartitionProducerState,
+    ProducerState,
+    RecordsToDelete,
+    TransactionDescription,
+    TransactionListing,
+    TransactionState,
+    UpdateFeatureType,
+)
 
-__all__ = ["AlterConfigOp", "ConfigResource", "ConfigResourceType", "KafkaAdminClient", "NewPartitions", "NewTopic"]
+__all__ = [
+    "AbortTransactionSpec",
+    "AlterConfigOp",
+    "ConfigFilterType",
+    "ConfigResource",
+    "ConfigResourceType",
+    "GroupState",
+    "GroupType",
+    "IsolationLevel",
+    "KafkaAdminClient",
+    "MemberToRemove",
+    "NewPartitions",
+    "NewTopic",
+    "OffsetSpec",
+    "OffsetTimestamp",
+    "PartitionProducerState",
+    "ProducerState",
+    "RecordsToDelete",
+    "TransactionDescription",
+    "TransactionListing",
+    "TransactionState",
+    "UpdateFeatureType",
+]

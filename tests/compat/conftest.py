@@ -1,7 +1,8 @@
 """Fixtures of the compatibility tests: a node in its own process, and the real clients pointed at it.
 
-MOLDAU_COMPAT_BOOTSTRAP=HOST:PORT points the clients at another broker instead, Apache Kafka for example: what the tests
-say about clients must hold there too.
+MOLDAU_COMPAT_BROKER=kafka starts an Apache Kafka instead (`make compat-kafka`), and MOLDAU_COMPAT_BOOTSTRAP=HOST:PORT
+points the clients at a broker that runs already: what the tests say about clients must hold there too. A test that can
+hold for our node only is marked `ours_only` with the reason.
 """
 
 from __future__ import annotations
@@ -14,9 +15,13 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from java_tools import ApacheKafka, KafkaTools, find_libs
 from node_process import NodeProcess, StartNode
 
 from clients import CLIENTS, Client
+
+ON_KAFKA = os.environ.get("MOLDAU_COMPAT_BROKER") == "kafka"
+ELSEWHERE = os.environ.get("MOLDAU_COMPAT_BOOTSTRAP")
 
 _running: list[NodeProcess] = []
 _numbers = count(1)
@@ -30,6 +35,17 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         for node in _running:
             report.sections.append((f"log of the node at {node.bootstrap}", node.log_tail()))
     return report
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "ours_only(reason): holds for our own node alone")
+    config.addinivalue_line("markers", "kafka: starts an Apache Kafka by itself; runs in `make compat-kafka`")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    marker = item.get_closest_marker("ours_only")
+    if marker is not None and (ON_KAFKA or ELSEWHERE):
+        pytest.skip(f"for our own node only: {marker.args[0]}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -75,11 +91,28 @@ def start_node(tmp_path: Path) -> Iterator[StartNode]:
 
 
 @pytest.fixture(scope="session")
+def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
+    """As our own test clusters are set: groups begin at once, and the broker's own topics are small."""
+    libs = find_libs()
+    if isinstance(libs, str):
+        pytest.skip(libs)
+    settings = {
+        "group.initial.rebalance.delay.ms": "0",
+        "offsets.topic.num.partitions": "4",
+        "transaction.state.log.num.partitions": "4",
+    }
+    kafka = ApacheKafka(KafkaTools(libs), tmp_path_factory.mktemp("kafka") / "data", settings)
+    kafka.format("compatibilitycompatibi")
+    kafka.start()
+    yield kafka
+    kafka.kill()
+
+
+@pytest.fixture(scope="session")
 def bootstrap(request: pytest.FixtureRequest) -> str:
-    elsewhere = os.environ.get("MOLDAU_COMPAT_BOOTSTRAP")
-    if elsewhere:
-        return elsewhere
-    node: NodeProcess = request.getfixturevalue("broker")
+    if ELSEWHERE:
+        return ELSEWHERE
+    node: NodeProcess | ApacheKafka = request.getfixturevalue("apache_kafka" if ON_KAFKA else "broker")
     return node.bootstrap
 
 

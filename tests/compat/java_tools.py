@@ -12,6 +12,7 @@ import socket
 import subprocess
 import time
 import zipfile
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -82,36 +83,50 @@ class KafkaTools:
 
 
 class ApacheKafka:
-    """One Apache Kafka node, broker and controller, as a process of its own."""
+    """One Apache Kafka node, broker and controller, as a process of its own.
 
-    def __init__(self, tools: KafkaTools, data: Path) -> None:
+    `listeners` are further ones, by name with their security protocol; `address` tells where each of them is.
+    """
+
+    def __init__(
+        self,
+        tools: KafkaTools,
+        data: Path,
+        settings: Mapping[str, str] | None = None,
+        listeners: Mapping[str, str] | None = None,
+    ) -> None:
         self.tools = tools
         self.data = data
         self.log = data.with_name(data.name + ".kafka.log")
-        port, controller = free_ports(2)
-        self.bootstrap = f"127.0.0.1:{port}"
+        protocols = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT", **(listeners or {})}
+        self._ports = dict(zip(protocols, free_ports(len(protocols)), strict=True))
+        self.bootstrap = self.address("PLAINTEXT")
         self.properties = data.with_name(data.name + ".properties")
-        self.properties.write_text(
-            f"""process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://{self.bootstrap},CONTROLLER://127.0.0.1:{controller}
-controller.listener.names=CONTROLLER
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
-log.dirs={data}
-offsets.topic.replication.factor=1
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-"""
-        )
+        everything = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@{self.address('CONTROLLER')}",
+            "listeners": ",".join(f"{name}://{self.address(name)}" for name in protocols),
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
+            "log.dirs": str(data),
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            **(settings or {}),
+        }
+        self.properties.write_text("".join(f"{name}={value}\n" for name, value in everything.items()))
 
-    def format(self, cluster_id: str) -> None:
+    def address(self, listener: str) -> str:
+        return f"127.0.0.1:{self._ports[listener]}"
+
+    def format(self, cluster_id: str, *more: str) -> None:
         # Features that a node here does not have keep it from starting on the same files: it says so and stops.
         without = ["eligible.leader.replicas.version=0"]
         if self.tools.release >= (4, 2):
             without += ["share.version=0", "streams.version=0"]
         words = [word for feature in without for word in ("--feature", feature)]
-        self.tools.run("StorageTool", "format", "-t", cluster_id, "-c", str(self.properties), *words)
+        self.tools.run("StorageTool", "format", "-t", cluster_id, "-c", str(self.properties), *words, *more)
 
     def start(self) -> None:
         command = [*JAVA, "-Dorg.slf4j.simpleLogger.defaultLogLevel=info", "-cp", self.tools.class_path]

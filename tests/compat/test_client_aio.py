@@ -120,6 +120,9 @@ def test_transactions_and_the_admin_client(bootstrap: str, topic: str) -> None:
         async with AIOKafkaAdminClient(bootstrap_servers=bootstrap) as admin:
             await admin.create_topics([topic])
             assert topic in await admin.list_topics()
+            assert (await admin.describe_features())["transaction.version"]["finalized"][1] >= 0
+            with pytest.raises(errors.TopicAlreadyExistsError):
+                await admin.create_topics([topic])
         async with AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id=topic) as producer:
             async with producer.transaction():
                 await producer.send_and_wait(topic, b"kept")
@@ -132,6 +135,120 @@ def test_transactions_and_the_admin_client(bootstrap: str, topic: str) -> None:
             topic, bootstrap_servers=bootstrap, auto_offset_reset="earliest", isolation_level="read_committed"
         ) as consumer:
             assert [(await consumer.getone()).value for _ in range(2)] == [b"kept", b"kept too"]
+
+    run(work())
+
+
+def test_leaving_a_group_and_joining_it_again(bootstrap: str, topic: str) -> None:
+    told: list[str] = []
+
+    class Listener(ConsumerRebalanceListener):
+        async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:  # type: ignore[override]
+            await asyncio.sleep(0)
+            told.append("revoked")
+
+        async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:  # type: ignore[override]
+            await asyncio.sleep(0)
+            told.append("assigned")
+
+    async def work() -> None:
+        async with AIOKafkaProducer(bootstrap_servers=bootstrap) as producer:
+            for number in range(4):
+                await producer.send_and_wait(topic, b"%d" % number)
+        async with AIOKafkaConsumer(
+            bootstrap_servers=bootstrap, group_id=topic, auto_offset_reset="earliest"
+        ) as consumer:
+            consumer.subscribe([topic], listener=Listener())
+            assert [(await consumer.getone()).offset for _ in range(2)] == [0, 1]
+            consumer.unsubscribe()
+            assert consumer.assignment() == consumer.subscription() == frozenset()
+            consumer.subscribe([topic], listener=Listener())
+            # What was taken before was committed on leaving.
+            assert [(await consumer.getone()).offset for _ in range(2)] == [2, 3]
+            assert consumer.subscription() == {topic}
+        assert told == ["assigned", "revoked", "assigned", "revoked"]
+
+    run(work())
+
+
+def test_batches_put_together_by_hand(bootstrap: str, topic: str) -> None:
+    async def work() -> None:
+        async with AIOKafkaProducer(
+            bootstrap_servers=bootstrap, max_batch_size=1000, value_serializer=lambda value: str(value).encode()
+        ) as producer:
+            batch = producer.create_batch()
+            count = 0
+            while (
+                added := batch.append(timestamp=1000 + count, key=None, value=count, headers=[("h", b"x")])
+            ) is not None:
+                assert added.offset == count
+                count += 1
+            assert 10 < count < 100
+            assert batch.record_count() == count
+            assert batch.size() <= 1000
+            with pytest.raises(ValueError, match="no partition 5"):
+                await producer.send_batch(batch, topic, partition=5)
+            metadata = await (await producer.send_batch(batch, topic, partition=0))
+            assert (metadata.offset, metadata.partition) == (0, 0)
+            with pytest.raises(errors.IllegalStateError):
+                await producer.send_batch(batch, topic, partition=0)
+            closed = producer.create_batch()
+            closed.append(timestamp=None, key=b"k", value=1)
+            closed.close()
+            assert closed.append(timestamp=None, key=None, value=2) is None
+            assert (await (await producer.send_batch(closed, topic, partition=0))).offset == count
+            with pytest.raises(ValueError, match="empty"):
+                await producer.send_batch(producer.create_batch(), topic, partition=0)
+        async with AIOKafkaConsumer(topic, bootstrap_servers=bootstrap, auto_offset_reset="earliest") as consumer:
+            for number in range(count):
+                record = await consumer.getone()
+                assert (record.value, record.timestamp, record.headers) == (
+                    b"%d" % number,
+                    1000 + number,
+                    [("h", b"x")],
+                )
+            assert (await consumer.getone()).key == b"k"
+
+    run(work())
+
+
+def test_positions_and_what_is_known_of_a_partition(bootstrap: str, topic: str) -> None:
+    where, other = TopicPartition(topic, 0), TopicPartition(topic, 1)
+
+    async def work() -> None:
+        async with AIOKafkaAdminClient(bootstrap_servers=bootstrap) as admin:
+            await admin.create_topics({topic: {"num_partitions": 2}}, wait_for_metadata=True)
+        async with AIOKafkaProducer(bootstrap_servers=bootstrap) as producer:
+            for number in range(10):
+                await producer.send(topic, b"%d" % number, partition=number % 2, timestamp_ms=1000 + number)
+        async with AIOKafkaConsumer(
+            bootstrap_servers=bootstrap, group_id=topic, auto_offset_reset="earliest", enable_auto_commit=False
+        ) as consumer:
+            consumer.assign([where, other])
+            assert consumer.last_poll_timestamp(where) is None
+            assert consumer.highwater(where) is None
+            assert [(await consumer.getone(other)).offset for _ in range(3)] == [0, 1, 2]
+            assert (consumer.highwater(other), consumer.last_stable_offset(other)) == (5, 5)
+            assert consumer.last_poll_timestamp(other) is not None
+            await consumer.commit({other: 2})
+            assert await consumer.seek_to_committed(other) == {other: 2}
+            assert await consumer.position(other) == 2
+            found = await consumer.getmany(other, timeout_ms=5000, max_records=2)
+            assert [record.offset for record in found[other]] == [2, 3]
+            await consumer.seek_to_end(other)
+            assert await consumer.position(other) == 5
+            await consumer.seek_to_beginning(other)
+            assert (await consumer.getone(other)).offset == 0
+            assert await consumer.beginning_offsets([where]) == {where: 0}
+            assert await consumer.end_offsets([where]) == {where: 5}
+            by_time = (await consumer.offsets_for_times({where: 1004}))[where]
+            assert by_time is not None
+            assert by_time.offset == 2
+            consumer.pause(where)
+            assert consumer.paused() == {where}
+            assert await consumer.getmany(where, timeout_ms=100) == {}
+            consumer.resume(where)
+            assert (await consumer.getone(where)).offset == 0
 
     run(work())
 

@@ -179,6 +179,142 @@ def test_deserializers_and_what_they_cannot_read(bootstrap: str, consume: Consum
     assert take(other, 2)[1].value == 2
 
 
+def test_deserializer_objects_are_told_the_topic_and_the_headers(bootstrap: str, consume: Consume, topic: str) -> None:
+    told: list[Any] = []
+
+    class Modern:
+        closed = False
+
+        def deserialize(self, topic: str, headers: list[tuple[str, bytes]], data: bytes | None) -> Any:
+            told.append((topic, headers, data))
+            return (dict(headers)["encoding"], data)
+
+        def close(self) -> None:
+            self.closed = True
+
+    class Older:
+        def deserialize(self, topic: str, data: bytes | None) -> Any:
+            return f"{topic} {data!r}"
+
+    where = TopicPartition(topic, 0)
+    with KafkaProducer(bootstrap_servers=bootstrap) as producer:
+        producer.send(topic, b"v", key=b"k", partition=0, headers=[("encoding", b"plain")])
+    modern = Modern()
+    consumer = consume(auto_offset_reset="earliest", key_deserializer=Older(), value_deserializer=modern)
+    consumer.assign([where])
+    (record,) = take(consumer, 1)
+    assert told == [(topic, [("encoding", b"plain")], b"v")]
+    assert (record.key, record.value) == (f"{topic} {b'k'!r}", (b"plain", b"v"))
+    assert (record.serialized_key_size, record.serialized_value_size) == (1, 1)
+    consumer.close()
+    assert modern.closed
+
+
+def test_deserializer_objects_that_fail_are_met_again(bootstrap: str, consume: Consume, topic: str) -> None:
+    (where,) = fill(bootstrap, topic, [b"1", b"[", b"3"])
+    consumer = consume(auto_offset_reset="earliest", value_deserializer=JsonSerializer())
+    consumer.assign([where])
+    assert [record.value for record in take(consumer, 1)] == [1]
+    for _ in range(2):
+        with pytest.raises(ValueError, match="Expecting value"):
+            consumer.poll(5000)
+    consumer.seek(where, 2)
+    assert take(consumer, 1)[0].value == 3
+
+
+def test_begins_where_the_policy_says(bootstrap: str, consume: Consume, topic: str) -> None:
+    where = TopicPartition(topic, 0)
+    now = int(time.time() * 1000)
+    with KafkaProducer(bootstrap_servers=bootstrap) as producer:
+        for hours in (30, 3, 1):
+            producer.send(topic, b"%d" % hours, partition=0, timestamp_ms=now - hours * 3_600_000)
+    starts = {"earliest": 0, "latest": 3, "by_duration:PT2H": 2, "by_duration:P1DT0.5S": 1, "by_duration:PT1M": 3}
+    for policy, start in starts.items():
+        consumer = consume(auto_offset_reset=policy)
+        consumer.assign([where])
+        assert consumer.position(where) == start, policy
+    for wrong in ("by_duration:1h", "by_duration:", "by_duration:P", "sometime"):
+        with pytest.raises(errors.KafkaConfigurationError):
+            consume(auto_offset_reset=wrong)
+
+
+def test_seeks_by_time(bootstrap: str, consume: Consume, topic: str) -> None:
+    (where,) = fill(bootstrap, topic, [b"%d" % number for number in range(10)])
+    consumer = consume(auto_offset_reset="earliest")
+    consumer.assign([where])
+    for time_ms, offset in ((1004, 4), (0, 0), (9999, 10)):
+        consumer.seek_to_time(time_ms, where)
+        assert consumer.position(where) == offset
+    with pytest.raises(errors.IllegalArgumentError):
+        consumer.seek_to_time(-1)
+
+
+def test_only_what_is_committed(bootstrap: str, consume: Consume, topic: str) -> None:
+    where = TopicPartition(topic, 0)
+    with KafkaProducer(bootstrap_servers=bootstrap, transactional_id=topic) as producer:
+        producer.init_transactions()
+        producer.begin_transaction()
+        producer.send(topic, b"dropped", partition=0).get(10)
+        producer.abort_transaction()
+        producer.begin_transaction()
+        producer.send(topic, b"open", partition=0).get(10)
+        strict = consume(auto_offset_reset="earliest", isolation_level="read_committed")
+        strict.assign([where])
+        loose = consume(auto_offset_reset="earliest")
+        loose.assign([where])
+        assert [record.value for record in take(loose, 2)] == [b"dropped", b"open"]
+        assert strict.poll(300) == {}
+        assert strict.last_stable_offset(where) == 2
+        assert strict.end_offsets([where]) == {where: 2}
+        assert loose.end_offsets([where]) == {where: 3}
+        producer.commit_transaction()
+        assert [record.value for record in take(strict, 1)] == [b"open"]
+
+
+def test_commits_go_out_in_order_and_their_callbacks_run_in_order(bootstrap: str, consume: Consume, topic: str) -> None:
+    (where,) = fill(bootstrap, topic, [b"x"] * 100)
+    consumer = consume(group_id=topic, enable_auto_commit=False)
+    consumer.assign([where])
+    told: list[tuple[int, Any]] = []
+
+    def committed(offsets: Any, outcome: Any) -> None:
+        # On the application's thread, so the consumer may be used here.
+        told.append((offsets[where].offset, consumer.committed(where)))
+
+    for offset in range(1, 50):
+        consumer.commit_async({where: OffsetAndMetadata(offset)}, committed)
+    consumer.commit({where: OffsetAndMetadata(50)})
+    assert consumer.committed(where) == 50, "no earlier commit overtakes a later one"
+    assert [offset for offset, _ in told] == list(range(1, 50))
+    assert {seen for _, seen in told} <= set(range(1, 51))
+
+
+def test_commits_by_itself(bootstrap: str, consume: Consume, topic: str) -> None:
+    (where,) = fill(bootstrap, topic, [b"x"] * 10)
+    consumer = consume(group_id=topic, auto_offset_reset="earliest", auto_commit_interval_ms=50)
+    consumer.assign([where])
+    take(consumer, 10)
+    deadline = time.monotonic() + 15
+    while consumer.committed(where) != 10 and time.monotonic() < deadline:
+        consumer.poll(20)
+    assert consumer.committed(where) == 10
+    assert consumer.metrics()["consumer-coordinator-metrics"]["commit-total"] >= 1
+
+
+def test_what_it_counts(bootstrap: str, consume: Consume, topic: str) -> None:
+    (where,) = fill(bootstrap, topic, [b"x"] * 10)
+    consumer = consume(auto_offset_reset="earliest")
+    consumer.assign([where])
+    records = consumer.poll(5000, max_records=4)[where]
+    measures = consumer.metrics()
+    fetches = measures["consumer-fetch-manager-metrics"]
+    assert len(records) == fetches["records-consumed-total"] == 4
+    assert fetches["records-lag-max"] == measures[f"consumer-fetch-manager-metrics.{where}"]["records-lag"] == 6
+    assert fetches["fetch-total"] >= 1
+    assert fetches["bytes-consumed-total"] > 10
+    assert "consumer-coordinator-metrics" not in measures
+
+
 def test_an_offset_that_is_gone(bootstrap: str, consume: Consume, topic: str) -> None:
     (where,) = fill(bootstrap, topic, [b"%d" % number for number in range(10)])
     with Cluster(bootstrap) as cluster:
@@ -211,10 +347,12 @@ def test_commits_are_remembered(bootstrap: str, consume: Consume, topic: str) ->
     future = consumer.commit_async({where: OffsetAndMetadata(20, "note")}, callback=lambda *said: done.append(said))
     assert future.get(10) == {where: OffsetAndMetadata(20, "note")}
     assert consumer.committed(where, metadata=True) == OffsetAndMetadata(20, "note", -1)
+    assert not done, "callbacks run on the application's own thread"
+    consumer.poll(0)
+    assert done == [({where: OffsetAndMetadata(20, "note")}, {where: OffsetAndMetadata(20, "note")})]
     another = consume(**settings)
     another.assign([where])
     assert take(another, 1)[0].offset == 20
-    assert len(done) == 1
 
 
 def test_without_a_group_there_is_nothing_to_commit_to(bootstrap: str, consume: Consume, topic: str) -> None:

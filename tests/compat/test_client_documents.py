@@ -18,8 +18,18 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_runs(bootstrap: str, example: str) -> None:
+def test_runs(bootstrap: str, example: str, tmp_path: Path) -> None:
     code = example.replace("127.0.0.1:9092", bootstrap)
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
+    command = [sys.executable, "-W", "error", "-c", code]
+    if "\ndef test_" in code:
+        # Tests are run as their reader would run them: by pytest, with the fixtures of the installed package.
+        (tmp_path / "test_example.py").write_text(code)
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_example.py"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
+
+
+def test_every_page_is_named_on_the_first() -> None:
+    first = (DOCUMENTS / "README.md").read_text()
+    assert [page.name for page in sorted(DOCUMENTS.glob("*.md")) if f"({page.name})" not in first] == ["README.md"]

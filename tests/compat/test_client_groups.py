@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from moldau import ConsumerRebalanceListener, KafkaConsumer, KafkaProducer, TopicPartition
+from moldau import ConsumerRebalanceListener, KafkaConsumer, KafkaProducer, TopicPartition, errors
 from moldau.client.admin import NewTopic, create_topics
 from moldau.client.cluster import Cluster
 
@@ -137,6 +137,31 @@ def test_cooperative_members_keep_what_stays_theirs(members: Members) -> None:
     assert first.assignment() == kept - revoked[0]
 
 
+def test_an_upgrade_from_eager_to_cooperative(members: Members) -> None:
+    """In two rounds through the group, as Kafka describes it: first both kinds everywhere, then the new one alone."""
+    old = {"partition_assignment_strategy": ["range"]}
+    both = {"partition_assignment_strategy": ["cooperative-sticky", "range"]}
+    new = {"partition_assignment_strategy": ["cooperative-sticky"]}
+    first, second = members.add(**old), members.add(**old)
+    members.settle()
+    for leaving in (first, second):
+        members.remove(leaving)
+        members.add(**both)
+        members.settle()
+    # All offer both now, and the group is larger than before: nobody waits for partitions that were given back.
+    third = members.add(**both)
+    members.settle()
+    for leaving in tuple(members.running):
+        members.remove(leaving)
+        members.add(**new)
+        members.settle()
+    assert third not in members.running
+    deadline = time.monotonic() + PATIENCE
+    while len(set(members.seen)) < 6000 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(members.seen) == len(set(members.seen)) == 6000
+
+
 def test_a_static_member_comes_back_to_its_share_without_a_rebalance(bootstrap: str, filled: str) -> None:
     settings: dict[str, Any] = {
         "bootstrap_servers": bootstrap,
@@ -153,6 +178,36 @@ def test_a_static_member_comes_back_to_its_share_without_a_rebalance(bootstrap: 
             generations.append(consumer.group_metadata().generation_id)
             assert len(consumer.assignment()) == PARTITIONS
     assert generations[0] == generations[1]
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_the_others_notice_nothing_of_a_static_member_that_restarts(members: Members, protocol: str) -> None:
+    first = members.add(group_instance_id="one", group_protocol=protocol)
+    second = members.add(group_instance_id="two", group_protocol=protocol)
+    members.settle()
+    rounds, share = first.metrics()["consumer-coordinator-metrics"]["rebalance-total"], second.assignment()
+    members.remove(second)
+    again = members.add(group_instance_id="two", group_protocol=protocol)
+    members.settle()
+    assert again.assignment() == share
+    assert first.metrics()["consumer-coordinator-metrics"]["rebalance-total"] == rounds
+
+
+def test_a_second_member_of_the_same_instance_shuts_out_the_first(bootstrap: str, filled: str) -> None:
+    settings: dict[str, Any] = {
+        "bootstrap_servers": bootstrap,
+        "group_id": filled,
+        "group_instance_id": "one",
+        "heartbeat_interval_ms": 100,
+    }
+    with KafkaConsumer(filled, **settings) as first, KafkaConsumer(filled, **settings) as second:
+        deadline = time.monotonic() + PATIENCE
+        for consumer in (first, second):
+            while not consumer.assignment() and time.monotonic() < deadline:
+                consumer.poll(100)
+        with pytest.raises(errors.FencedInstanceIdError):
+            list(iter(lambda: first.poll(100), None))  # for ever, if it does not hear of it
+        assert len(second.assignment()) == PARTITIONS
 
 
 def test_a_pattern_takes_up_new_topics(bootstrap: str, topic: str) -> None:
@@ -177,6 +232,42 @@ def test_a_pattern_takes_up_new_topics(bootstrap: str, topic: str) -> None:
                     seen |= {record.value for record in records}
         assert seen == {f"{topic}-a".encode(), f"{topic}-b".encode()}
         assert consumer.subscription() == {f"{topic}-a", f"{topic}-b"}
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_subscriptions_change_end_and_begin_again(bootstrap: str, filled: str, protocol: str) -> None:
+    other = f"{filled}-other"
+    with Cluster(bootstrap) as cluster:
+        cluster.run(create_topics([NewTopic(other, 2)]))
+    with KafkaConsumer(
+        filled, bootstrap_servers=bootstrap, group_id=filled, group_protocol=protocol, heartbeat_interval_ms=100
+    ) as consumer:
+
+        def settle(*topics: str) -> None:
+            deadline = time.monotonic() + PATIENCE
+            while {where.topic for where in consumer.assignment()} != set(topics):
+                assert time.monotonic() < deadline, (topics, consumer.assignment())
+                consumer.poll(50)
+
+        settle(filled)
+        consumer.subscribe([filled, other])
+        settle(filled, other)
+        before = consumer.group_metadata()
+        consumer.unsubscribe()
+        assert consumer.assignment() == set()
+        assert consumer.group_metadata()[1:3] == (-1, "")
+        # Outside of the group offsets can be committed all the same, as long as nobody is in it.
+        consumer.assign([TopicPartition(other, 0)])
+        consumer.seek(TopicPartition(other, 0), 0)
+        consumer.commit()
+        consumer.unsubscribe()
+        consumer.subscribe(pattern=f"{filled}-o.*")
+        settle(other)
+        assert consumer.group_metadata().member_id != before.member_id
+        deadline = time.monotonic() + PATIENCE
+        while not consumer.metrics()["consumer-coordinator-metrics"]["heartbeat-total"]:
+            assert time.monotonic() < deadline, "whoever does not show signs of life is counted out"
+            consumer.poll(50)
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])

@@ -7,12 +7,12 @@ No lock: a method that touches lanes calls nothing that could let another thread
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
 from cpython.object cimport PyTypeObject
 from cpython.unicode cimport PyUnicode_Check
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.stdlib cimport rand
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from moldau._speed.writer cimport RecordWriter, pack_headers
 
 from collections import deque
+from random import getrandbits
 
 cdef extern from "time.h" nogil:
     struct timespec:
@@ -79,6 +79,7 @@ cdef class Lane:
     cdef public object delivery
     cdef readonly object waiting
     cdef public bint active
+    cdef public int64_t queued
 
     def __init__(self, topic, int32_t partition, owner=None):
         self.topic = topic
@@ -92,6 +93,9 @@ cdef class Lane:
         self.delivery = None
         if batch is not None:
             self.waiting.append(batch)
+
+    def taken(self, int64_t size):
+        self.queued -= size
 
 
 cdef class Lanes:
@@ -118,10 +122,22 @@ cdef class Accumulator:
     cdef object wake
     cdef Py_ssize_t ready_size
     cdef Py_ssize_t max_record
+    cdef bint adaptive
+    cdef bint ignore_keys
+    cdef uint64_t dice
     cdef dict topics
 
     def __init__(
-        self, future_type, open_batch, wake, *, Py_ssize_t ready_size, Py_ssize_t max_record, int64_t memory
+        self,
+        future_type,
+        open_batch,
+        wake,
+        *,
+        Py_ssize_t ready_size,
+        Py_ssize_t max_record,
+        int64_t memory,
+        bint adaptive=True,
+        bint ignore_keys=False,
     ):
         if not issubclass(future_type, SentRecord):
             raise TypeError("futures are made of SentRecord")
@@ -131,6 +147,9 @@ cdef class Accumulator:
         self.ready_size = ready_size
         self.max_record = max_record
         self.memory = memory
+        self.adaptive = adaptive
+        self.ignore_keys = ignore_keys
+        self.dice = getrandbits(64) | 1
         self.armed = True
         self.active = []
         self.topics = {}
@@ -142,6 +161,13 @@ cdef class Accumulator:
         found.count = len(found.lanes)
         found.sticky = -1
         self.topics[topic] = found
+
+    def set_available(self, topic, available):
+        cdef Lanes found = self.topics.get(topic)
+        if found is not None:
+            found.available = list(available)
+            if found.sticky not in found.available:
+                found.sticky = -1
 
     def knows(self, topic):
         return topic in self.topics
@@ -206,7 +232,7 @@ cdef class Accumulator:
         if found is None or self.halted or size > self.max_record or self.used + size > self.memory:
             return None
         if partition is None:
-            index = choose(found, key, key_size, self.ready_size)
+            index = self.choose(found, key, key_size)
         if index < 0 or index >= found.count:
             return None
         lane = <Lane> found.lanes[index]
@@ -220,8 +246,9 @@ cdef class Accumulator:
                 break
             lane.seal()
         self.used += batch.used - before
+        lane.queued += batch.used - before
         self.records += 1
-        if key_size < 0 and partition is None:
+        if partition is None and (key_size < 0 or self.ignore_keys):
             found.room -= batch.used - before
         future.delivery = lane.delivery
         future.index = batch.count - 1
@@ -246,24 +273,44 @@ cdef class Accumulator:
             self.active.append(lane)
         return lane.batch
 
+    cdef Py_ssize_t choose(self, Lanes found, key, Py_ssize_t key_size):
+        if key_size >= 0 and not self.ignore_keys:
+            if not found.count:
+                return -1
+            return (hash_of(<const uint8_t *> PyBytes_AS_STRING(key), key_size) & 0x7FFFFFFF) % found.count
+        if found.sticky < 0 or found.room <= 0:
+            found.sticky = self.roll(found)
+            found.room = self.ready_size
+        return found.sticky
 
-cdef Py_ssize_t choose(Lanes found, key, Py_ssize_t key_size, Py_ssize_t ready_size):
-    cdef Py_ssize_t several, chosen, at
-    if key_size >= 0:
-        if not found.count:
-            return -1
-        return (hash_of(<const uint8_t *> PyBytes_AS_STRING(key), key_size) & 0x7FFFFFFF) % found.count
-    if found.sticky < 0 or found.room <= 0:
-        several = len(found.available)
+    cdef Py_ssize_t roll(self, Lanes found):
+        cdef int64_t longest = 0, total = 0, at
+        cdef Py_ssize_t index
+        cdef Py_ssize_t several = len(found.available)
         if not several:
             return -1
-        at = rand() % several
-        chosen = found.available[at]
-        if chosen == found.sticky and several > 1:
-            chosen = found.available[(at + 1) % several]
-        found.sticky = chosen
-        found.room = ready_size
-    return found.sticky
+        if not self.adaptive:
+            return found.available[self.random() % <uint64_t> several]
+        for index in found.available:
+            longest = max(longest, self.length(found, index))
+        for index in found.available:
+            total += longest + 1 - self.length(found, index)
+        at = <int64_t> (self.random() % <uint64_t> total)
+        for index in found.available:
+            at -= longest + 1 - self.length(found, index)
+            if at < 0:
+                break
+        return index
+
+    cdef int64_t length(self, Lanes found, Py_ssize_t index):
+        return (<Lane> found.lanes[index]).queued // self.ready_size
+
+    cdef uint64_t random(self) noexcept:
+        # xorshift64*: not for secrets, and different in each producer.
+        self.dice ^= self.dice >> 12
+        self.dice ^= self.dice << 25
+        self.dice ^= self.dice >> 27
+        return (self.dice * <uint64_t> 0x2545F4914F6CDD1D) >> 16
 
 
 cdef Py_ssize_t size_of_headers(headers) except -1:

@@ -6,7 +6,7 @@ loop allocates or checks capacity. What a damaged batch left behind the last row
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release
 from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
-from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t
+from libc.stdint cimport INT32_MAX, INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from moldau._speed.codec cimport (
@@ -69,6 +69,15 @@ cdef inline void put_row(BytesColumn *column, Py_ssize_t row, const uint8_t *val
     valid[0] = (valid[0] & (bit - 1)) | (bit if size >= 0 else 0)
 
 
+cdef inline int64_t as_microseconds(int64_t timestamp) noexcept nogil:
+    """Times beyond what microseconds can say become the last ones they can."""
+    if timestamp > INT64_MAX // 1000:
+        return INT64_MAX
+    if timestamp < INT64_MIN // 1000:
+        return INT64_MIN
+    return timestamp * 1000
+
+
 cdef void free_column(BytesColumn *column) noexcept:
     PyMem_RawFree(column.validity.start)
     PyMem_RawFree(column.offsets.start)
@@ -107,6 +116,18 @@ cdef object seal_validity(Memory *memory, Py_ssize_t rows):
     return seal(memory, (rows + 7) // 8)
 
 
+cdef tuple seal_column(BytesColumn *column, Py_ssize_t rows):
+    """Validity, offsets and data; nothing at all (`rows` is -1) where the column was left out."""
+    if rows < 0:
+        nothing = memoryview(b"")
+        return nothing, nothing, nothing
+    return (
+        seal_validity(&column.validity, rows),
+        seal(&column.offsets, 4 * (rows + 1)),
+        seal(&column.data, column.size),
+    )
+
+
 cdef class ColumnBuilder:
     cdef Memory offset
     cdef Memory timestamp
@@ -118,10 +139,16 @@ cdef class ColumnBuilder:
     cdef Py_ssize_t row_count
     cdef Py_ssize_t header_count
     cdef bint with_headers
+    cdef bint with_keys
+    cdef bint with_values
+    cdef bint microseconds
     cdef bint walking
 
-    def __cinit__(self, *, bint headers=False):
+    def __cinit__(self, *, bint headers=False, bint keys=True, bint values=True, bint microseconds=False):
         self.with_headers = headers
+        self.with_keys = keys
+        self.with_values = values
+        self.microseconds = microseconds
 
     def __dealloc__(self):
         PyMem_RawFree(self.offset.start)
@@ -182,8 +209,10 @@ cdef class ColumnBuilder:
         rows += self.row_count
         reserve(&self.offset, 8 * rows)
         reserve(&self.timestamp, 8 * rows)
-        reserve_rows(&self.keys, rows, size)
-        reserve_rows(&self.values, rows, size)
+        if self.with_keys:
+            reserve_rows(&self.keys, rows, size)
+        if self.with_values:
+            reserve_rows(&self.values, rows, size)
         if self.with_headers:
             reserve(&self.header_offsets, 4 * (rows + 1))
             (<int32_t *> self.header_offsets.start)[0] = 0
@@ -216,9 +245,11 @@ cdef class ColumnBuilder:
                 return p
             if first_offset <= parts.offset < end_offset:
                 offset[row] = parts.offset
-                timestamp[row] = parts.timestamp
-                put_row(&keys, row, parts.key, parts.key_size)
-                put_row(&values, row, parts.value, parts.value_size)
+                timestamp[row] = as_microseconds(parts.timestamp) if self.microseconds else parts.timestamp
+                if self.with_keys:
+                    put_row(&keys, row, parts.key, parts.key_size)
+                if self.with_values:
+                    put_row(&values, row, parts.value, parts.value_size)
                 row += 1
                 if self.with_headers:
                     header_row = put_headers(&parts, after, &header_keys, &header_values, header_row)
@@ -250,12 +281,8 @@ cdef class ColumnBuilder:
             self.row_count,
             seal(&self.offset, 8 * self.row_count),
             seal(&self.timestamp, 8 * self.row_count),
-            seal_validity(&self.keys.validity, self.row_count),
-            seal(&self.keys.offsets, 4 * (self.row_count + 1)),
-            seal(&self.keys.data, self.keys.size),
-            seal_validity(&self.values.validity, self.row_count),
-            seal(&self.values.offsets, 4 * (self.row_count + 1)),
-            seal(&self.values.data, self.values.size),
+            *seal_column(&self.keys, self.row_count if self.with_keys else -1),
+            *seal_column(&self.values, self.row_count if self.with_values else -1),
             headers,
         )
         self.keys.size = self.values.size = self.header_keys.size = self.header_values.size = 0

@@ -10,20 +10,29 @@ not delay heartbeats or acknowledgements. What has to wait is waited for off the
 from __future__ import annotations
 
 from moldau.aio.admin import AIOKafkaAdminClient
+from moldau.aio.batch import BatchBuilder
 from moldau.aio.consumer import AIOKafkaConsumer
 from moldau.aio.producer import AIOKafkaProducer
 from moldau.client.consumer.fetched import ConsumerRecord
 from moldau.client.consumer.rebalancing import ConsumerRebalanceListener
+from moldau.client.exceptions import IllegalStateError
 from moldau.client.producer.delivery import RecordMetadata
 from moldau.client.structs import OffsetAndMetadata, OffsetAndTimestamp
 from moldau.types import TopicPartition
+
+# aiokafka has a class each for what is not possible in a state: after `stop`, or outside of a transaction.
+ConsumerStoppedError = IllegalStateError
+IllegalOperation = IllegalStateError
 
 __all__ = [
     "AIOKafkaAdminClient",
     "AIOKafkaConsumer",
     "AIOKafkaProducer",
+    "BatchBuilder",
     "ConsumerRebalanceListener",
     "ConsumerRecord",
+    "ConsumerStoppedError",
+    "IllegalOperation",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
     "RecordMetadata",

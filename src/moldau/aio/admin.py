@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable, Coroutine
+from functools import wraps
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from moldau.aio.bridge import Worker
+from moldau.aio.bridge import Worker, unsecured
 from moldau.client.admin.face import KafkaAdminClient
 from moldau.client.exceptions import IllegalStateError
 
@@ -16,6 +18,7 @@ class AIOKafkaAdminClient:
     """Every method of `KafkaAdminClient` is here as a coroutine of the same name."""
 
     def __init__(self, *, loop: asyncio.AbstractEventLoop | None = None, **settings: Any) -> None:
+        unsecured(settings)
         settings.setdefault("bootstrap_timeout_ms", 5000)
         self._settings = settings
         self._client: KafkaAdminClient | None = None
@@ -38,17 +41,9 @@ class AIOKafkaAdminClient:
         await self._worker.run(client.close)
         self._worker.close()
 
-    def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
-        if name.startswith("_") or not callable(getattr(KafkaAdminClient, name, None)):
-            raise AttributeError(name)
+    if TYPE_CHECKING:
 
-        async def call(*arguments: Any, **options: Any) -> Any:
-            if self._client is None or self._worker is None:
-                raise IllegalStateError("The admin client is not started.")
-            method = getattr(self._client, name)
-            return await self._worker.run(lambda: method(*arguments, **options))
-
-        return call
+        def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]: ...
 
     async def __aenter__(self) -> AIOKafkaAdminClient:
         await self.start()
@@ -58,3 +53,19 @@ class AIOKafkaAdminClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+def _awaited(name: str, method: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Any]]:
+    @wraps(method)
+    async def call(self: AIOKafkaAdminClient, *arguments: Any, **options: Any) -> Any:
+        client, worker = self._client, self._worker
+        if client is None or worker is None:
+            raise IllegalStateError("The admin client is not started.")
+        return await worker.run(lambda: getattr(client, name)(*arguments, **options))
+
+    return call
+
+
+for _name, _method in inspect.getmembers(KafkaAdminClient, inspect.isfunction):
+    if not _name.startswith("_") and not hasattr(AIOKafkaAdminClient, _name):
+        setattr(AIOKafkaAdminClient, _name, _awaited(_name, _method))

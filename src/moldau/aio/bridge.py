@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+logger = logging.getLogger("moldau.client")
 
 
 class Worker:
@@ -19,8 +22,17 @@ class Worker:
 
     async def run(self, function: Callable[..., T], *arguments: Any) -> T:
         """Runs it to its end even if whoever awaits it is cancelled: half a commit would be worse."""
-        work = asyncio.get_running_loop().run_in_executor(self._executor, function, *arguments)
-        return await asyncio.shield(work)
+        return await asyncio.shield(self.begin(function, *arguments))
+
+    def begin(self, function: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
+        """The same, to be waited for by whom it may concern."""
+        return asyncio.get_running_loop().run_in_executor(self._executor, function, *arguments)
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """For calls nobody waits for; what goes wrong is worth a line in the log."""
+        work = self._executor.submit(function, *arguments)
+        work.add_done_callback(_log_failure)
+        return work
 
     def close(self) -> None:
         self._executor.shutdown(wait=True)
@@ -52,6 +64,12 @@ class Mailbox:
             function(*arguments)
 
 
+def _log_failure(work: Future[Any]) -> None:
+    error = work.exception()
+    if error is not None:
+        logger.error("a call on the client's own thread failed", exc_info=error)
+
+
 def settle(future: asyncio.Future[Any], value: Any) -> None:
     if not future.done():
         future.set_result(value)
@@ -62,3 +80,9 @@ def fail(future: asyncio.Future[Any], error: BaseException) -> None:
         future.set_exception(error)
         # A future that is looked at by nobody must not complain about it when it is collected.
         future.exception()
+
+
+def unsecured(settings: dict[str, Any]) -> None:
+    """aiokafka names a SASL mechanism also where none is used, and programs repeat it: without SASL it says nothing."""
+    if str(settings.get("security_protocol") or "PLAINTEXT").upper() in ("PLAINTEXT", "SSL"):
+        settings.pop("sasl_mechanism", None)

@@ -10,12 +10,13 @@ import asyncio
 import inspect
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from re import Pattern
 from time import monotonic
 from types import TracebackType
 from typing import Any
 
-from moldau.aio.bridge import Worker
+from moldau.aio.bridge import Worker, unsecured
 from moldau.client.consumer.face import KafkaConsumer
 from moldau.client.consumer.fetched import ConsumerRecord
 from moldau.client.exceptions import IllegalStateError
@@ -32,16 +33,19 @@ class AIOKafkaConsumer:
     """Settings as for `KafkaConsumer`. `loop` is taken and not needed."""
 
     def __init__(self, *topics: str, loop: asyncio.AbstractEventLoop | None = None, **settings: Any) -> None:
+        unsecured(settings)
         settings.setdefault("bootstrap_timeout_ms", 5000)
         settings.pop("rebalance_timeout_ms", None)
         settings.pop("consumer_timeout_ms", None)
         given = {name: value for name, value in settings.items() if value is not None}
         self._settings = {**_DEFAULTS, **given}
+        self._settings["interceptors"] = [_Intercepting(self, each) for each in given.get("interceptors", ())]
         self._wish: tuple[str, tuple[Any, ...]] | None = ("subscribe", (topics, None, None)) if topics else None
         self._consumer: KafkaConsumer | None = None
         self._worker: Worker | None = None
         self._buffer: deque[tuple[TopicPartition, deque[ConsumerRecord]]] = deque()
-        self._lock = asyncio.Lock()
+        self._left: Future[Any] | None = None
+        self._polling: asyncio.Future[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def start(self) -> None:
@@ -83,18 +87,28 @@ class AIOKafkaConsumer:
         self._buffer.clear()
         if self._consumer is None:
             self._wish = (what, arguments)
+        elif self._leaving:
+            assert self._worker is not None
+            self._worker.submit(getattr(self._consumer, what), *arguments)
         else:
             getattr(self._consumer, what)(*arguments)
 
     def unsubscribe(self) -> None:
-        self._started().unsubscribe()
+        """Leaves the group, behind the back of the event loop: listeners may be coroutines that run there."""
+        consumer = self._started()
+        assert self._worker is not None
         self._buffer.clear()
+        self._left = self._worker.submit(consumer.unsubscribe)
+
+    @property
+    def _leaving(self) -> bool:
+        return self._left is not None and not self._left.done()
 
     def assignment(self) -> frozenset[TopicPartition]:
-        return frozenset(self._started().assignment())
+        return frozenset() if self._leaving else frozenset(self._started().assignment())
 
     def subscription(self) -> frozenset[str]:
-        return frozenset(self._started().subscription() or ())
+        return frozenset() if self._leaving else frozenset(self._started().subscription() or ())
 
     def pause(self, *partitions: TopicPartition) -> None:
         self._started().pause(*partitions)
@@ -129,6 +143,27 @@ class AIOKafkaConsumer:
             await self._fill(max(0.0, min(remaining, _SLICE_MS)), max_records)
             first = False
 
+    async def poll_arrow(self, timeout_ms: float = 0, max_records: int | None = None) -> dict[TopicPartition, Any]:
+        """As `KafkaConsumer.poll_arrow`: one pyarrow.RecordBatch per partition, without an object per record."""
+        return await self._columns("poll_arrow", timeout_ms, max_records)  # type: ignore[no-any-return]
+
+    async def to_arrow(self, timeout_ms: float | None = None, max_records: int | None = None) -> Any:
+        """As `KafkaConsumer.to_arrow`: everything up to the ends of this moment as one pyarrow.Table."""
+        return await self._columns("to_arrow", timeout_ms, max_records)
+
+    async def _columns(self, method: str, *arguments: Any) -> Any:
+        consumer = self._started()
+        assert self._worker is not None
+        # On the polling thread, so that a poll somebody gave up waiting for is over before.
+        return await self._worker.run(self._poll_columns, consumer, method, *arguments)
+
+    def _poll_columns(self, consumer: KafkaConsumer, method: str, *arguments: Any) -> Any:
+        # What was polled as objects and not taken is read again, as columns.
+        for where in {where for where, records in self._buffer if records} & consumer.assignment():
+            consumer.seek(where, consumer._ahead[where])
+        self._buffer.clear()
+        return getattr(consumer, method)(*arguments)
+
     def __aiter__(self) -> AIOKafkaConsumer:
         self._started()
         return self
@@ -140,13 +175,26 @@ class AIOKafkaConsumer:
             raise StopAsyncIteration from None
 
     async def _fill(self, timeout_ms: float, most: int | None) -> None:
-        async with self._lock:
-            consumer = self._started()
-            assert self._worker is not None
-            await self._worker.run(self._poll, consumer, timeout_ms, most)
+        """Waits for a poll. One that somebody else has given up waiting for is gone on with: whatever it brings lies in
+        the buffer, and whatever went wrong in it is raised here."""
+        consumer = self._started()
+        assert self._worker is not None
+        if self._polling is None:
+            self._polling = self._worker.begin(self._poll, consumer, timeout_ms, most)
+            polled: asyncio.Future[None] = self._polling
+            await asyncio.wait({polled})
+        else:
+            polled = self._polling
+            await asyncio.wait({polled}, timeout=timeout_ms / 1000)
+        if polled.done():
+            if self._polling is polled:
+                self._polling = None
+            polled.result()
 
     def _poll(self, consumer: KafkaConsumer, timeout_ms: float, most: int | None) -> None:
         for where, records in consumer.poll(timeout_ms, max_records=most).items():
+            if not records:
+                continue
             consumer._ahead.setdefault(where, records[0].offset)
             self._buffer.append((where, deque(records)))
 
@@ -233,6 +281,12 @@ class AIOKafkaConsumer:
     def highwater(self, partition: TopicPartition) -> int | None:
         return self._started().highwater(partition)
 
+    def last_stable_offset(self, partition: TopicPartition) -> int | None:
+        return self._started().last_stable_offset(partition)
+
+    def last_poll_timestamp(self, partition: TopicPartition) -> int | None:
+        return self._started().last_poll_timestamp(partition)
+
     async def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         found: dict[TopicPartition, int] = await self._run("beginning_offsets", list(partitions))
         return found
@@ -288,6 +342,13 @@ class AIOKafkaConsumer:
             raise IllegalStateError("The consumer is not started.")
         return self._consumer
 
+    def _on_loop(self, said: Any) -> Any:
+        """The outcome of what was called on the polling thread; of a coroutine after it ran on the event loop."""
+        if not inspect.isawaitable(said):
+            return said
+        assert self._loop is not None
+        return asyncio.run_coroutine_threadsafe(_await(said), self._loop).result()
+
     async def _run(self, method: str, *arguments: Any) -> Any:
         consumer = self._started()
         assert self._worker is not None
@@ -307,12 +368,24 @@ class _OnLoop:
     def on_partitions_assigned(self, partitions: Iterable[TopicPartition]) -> None:
         self._tell("on_partitions_assigned", partitions)
 
+    def on_partitions_lost(self, partitions: Iterable[TopicPartition]) -> None:
+        known = hasattr(self._listener, "on_partitions_lost")
+        self._tell("on_partitions_lost" if known else "on_partitions_revoked", partitions)
+
     def _tell(self, what: str, partitions: Iterable[TopicPartition]) -> None:
-        said = getattr(self._listener, what)(partitions)
-        if inspect.isawaitable(said):
-            loop = self._consumer._loop
-            assert loop is not None
-            asyncio.run_coroutine_threadsafe(_await(said), loop).result()
+        self._consumer._on_loop(getattr(self._listener, what)(partitions))
+
+
+class _Intercepting:
+    """An interceptor whose methods may be coroutines, likewise."""
+
+    def __init__(self, consumer: AIOKafkaConsumer, interceptor: Any) -> None:
+        self._consumer = consumer
+        self._interceptor = interceptor
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._interceptor, name)
+        return lambda *arguments: self._consumer._on_loop(method(*arguments))
 
 
 async def _await(something: Any) -> Any:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from moldau.aio.bridge import Mailbox, Worker, fail, settle
+from moldau.aio.batch import BatchBuilder
+from moldau.aio.bridge import Mailbox, Worker, fail, settle, unsecured
 from moldau.client.exceptions import IllegalStateError
 from moldau.client.producer.delivery import Delivery, FutureRecordMetadata, RecordMetadata
 from moldau.client.producer.face import KafkaProducer
@@ -22,18 +23,23 @@ class AIOKafkaProducer:
     """Settings as for `KafkaProducer`; `max_batch_size` is its `batch_size`. `loop` is taken and not needed."""
 
     def __init__(self, *, loop: asyncio.AbstractEventLoop | None = None, **settings: Any) -> None:
+        unsecured(settings)
         settings.setdefault("bootstrap_timeout_ms", 5000)
         self._settings = {_RENAMED.get(name, name): value for name, value in settings.items()}
         self._producer: KafkaProducer | None = None
         self._worker: Worker | None = None
         self._mailbox: Mailbox | None = None
-        self._waiting: dict[Delivery, list[tuple[FutureRecordMetadata, asyncio.Future[RecordMetadata]]]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        # By batch: its records and, beside them, their futures. Two lists, because a pair per record is one object more
+        # for the garbage collector to go through again and again.
+        self._waiting: dict[Delivery, tuple[list[FutureRecordMetadata], list[asyncio.Future[RecordMetadata]]]] = {}
 
     async def start(self) -> None:
         """Connects; with a transactional_id also ends what an earlier producer of that id left open."""
         if self._producer is not None:
             return
-        self._mailbox = Mailbox(asyncio.get_running_loop())
+        self._loop = asyncio.get_running_loop()
+        self._mailbox = Mailbox(self._loop)
         self._worker = Worker("moldau-aio-producer")
         try:
             self._producer = await self._worker.run(lambda: KafkaProducer(**self._settings))
@@ -62,14 +68,21 @@ class AIOKafkaProducer:
         headers: Sequence[tuple[str, bytes]] | None = None,
     ) -> asyncio.Future[RecordMetadata]:
         """Takes a record on; the future that is returned has its metadata once it is acknowledged."""
-        producer = self._started()
+        producer = self._producer
+        if producer is None:
+            raise _not_started()
         given = list(headers) if headers else None
         sent: FutureRecordMetadata | None = producer._fast(topic, value, key, given, partition, timestamp_ms)
         if sent is None:
             assert self._worker is not None
             sent = await self._worker.run(producer._send_slowly, topic, value, key, given, partition, timestamp_ms)
-        future: asyncio.Future[RecordMetadata] = asyncio.get_running_loop().create_future()
-        self._watch(sent, future)
+        future: asyncio.Future[RecordMetadata] = asyncio.Future(loop=self._loop)
+        waiting = self._waiting.get(sent.delivery)
+        if waiting is None:
+            self._watch(sent, future)
+        else:
+            waiting[0].append(sent)
+            waiting[1].append(future)
         return future
 
     def _watch(self, sent: FutureRecordMetadata, future: asyncio.Future[RecordMetadata]) -> None:
@@ -77,9 +90,10 @@ class AIOKafkaProducer:
         delivery: Delivery = sent.delivery
         waiting = self._waiting.get(delivery)
         if waiting is not None:
-            waiting.append((sent, future))
+            waiting[0].append(sent)
+            waiting[1].append(future)
             return
-        self._waiting[delivery] = [(sent, future)]
+        self._waiting[delivery] = ([sent], [future])
         mailbox = self._mailbox
         assert mailbox is not None
 
@@ -90,7 +104,13 @@ class AIOKafkaProducer:
         sent.add(arrived, True)
 
     def _settle(self, delivery: Delivery) -> None:
-        for sent, future in self._waiting.pop(delivery, ()):
+        records, futures = self._waiting.pop(delivery, ((), ()))
+        if delivery.done and delivery.error is None:
+            for future, metadata in zip(futures, delivery.described(records), strict=True):
+                if not future.done():
+                    future.set_result(metadata)
+            return
+        for sent, future in zip(records, futures, strict=True):
             if future.done():
                 continue
             if not sent.is_done:
@@ -112,6 +132,25 @@ class AIOKafkaProducer:
         headers: Sequence[tuple[str, bytes]] | None = None,
     ) -> RecordMetadata:
         return await (await self.send(topic, value, key, partition, timestamp_ms, headers))
+
+    def create_batch(self) -> BatchBuilder:
+        """An empty batch to be filled by hand and sent with `send_batch`; it takes `max_batch_size` bytes."""
+        return BatchBuilder(self._started())
+
+    async def send_batch(self, batch: BatchBuilder, topic: str, *, partition: int) -> asyncio.Future[RecordMetadata]:
+        """Takes the records of a batch on, all or none; the future that is returned has the metadata of the first once
+        every one is acknowledged, or the error of the first that was not."""
+        producer = self._started()
+        assert self._worker is not None
+        sent = await self._worker.run(batch._send, producer, topic, partition)
+        loop = asyncio.get_running_loop()
+        futures: list[asyncio.Future[RecordMetadata]] = []
+        for record in sent:
+            futures.append(loop.create_future())
+            self._watch(record, futures[-1])
+        together: asyncio.Future[RecordMetadata] = loop.create_future()
+        asyncio.gather(*futures, return_exceptions=True).add_done_callback(lambda all: _settle_all(together, all))
+        return together
 
     async def flush(self) -> None:
         """Returns when every record sent so far is acknowledged or has failed."""
@@ -154,13 +193,28 @@ class AIOKafkaProducer:
 
     def _started(self) -> KafkaProducer:
         if self._producer is None:
-            raise IllegalStateError("The producer is not started.")
+            raise _not_started()
         return self._producer
 
     async def _run(self, method: str, *arguments: Any) -> Any:
         producer = self._started()
         assert self._worker is not None
         return await self._worker.run(getattr(producer, method), *arguments)
+
+
+def _not_started() -> IllegalStateError:
+    return IllegalStateError("The producer is not started.")
+
+
+def _settle_all(together: asyncio.Future[RecordMetadata], outcomes: asyncio.Future[list[Any]]) -> None:
+    if outcomes.cancelled():
+        together.cancel()
+        return
+    errors = [each for each in outcomes.result() if isinstance(each, BaseException)]
+    if errors:
+        fail(together, errors[0])
+    else:
+        settle(together, outcomes.result()[0])
 
 
 class TransactionContext:

@@ -4,6 +4,7 @@ From the wire upwards:
 
     exchange      one connection's protocol state: versions, correlation, in-flight requests. Bytes in, bytes out.
     connection    a blocking socket around an exchange.
+    security      TLS or not, SASL or not: what both kinds of connection ask (`sasl` has the mechanisms).
     metadata      what is known of the cluster: brokers, topics, leaders and their epochs. Immutable.
     conversation  operations written as generators that say what they need (ask a node, learn metadata, pause).
     cluster       the blocking face that performs those steps: connections per node, deadlines, back-off.

@@ -9,6 +9,7 @@ Every conversation has one deadline, whatever it takes: connecting, asking, paus
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from random import shuffle
 from time import monotonic, sleep
 from types import TracebackType
@@ -18,9 +19,10 @@ from moldau.client.addresses import Address, parse_bootstrap
 from moldau.client.backoff import Backoff
 from moldau.client.connection import Connection
 from moldau.client.conversation import ANY_NODE, CONTROLLER, Ask, AskAll, Conversation, Learn, Pause, Step
-from moldau.client.errors import ConnectionFailed, NoBrokerAnswers, RequestTimedOut
+from moldau.client.errors import ConnectionFailed, NoBrokerAnswers, RequestTimedOut, not_let_in
 from moldau.client.exchange import Call
 from moldau.client.metadata import ClusterView
+from moldau.client.security import OPEN, Security
 from moldau.client.versions import NodeVersions
 from moldau.errors import ErrorCode, KafkaError, MoldauError, error_code
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
@@ -37,12 +39,14 @@ class Cluster:
         timeout: float = 30.0,
         connect_timeout: float = 10.0,
         backoff: Backoff | None = None,
+        security: Security = OPEN,
     ) -> None:
         self.bootstrap = parse_bootstrap(bootstrap) if isinstance(bootstrap, str) else list(bootstrap)
         self.client_id = client_id
         self.timeout = timeout
         self.connect_timeout = connect_timeout
         self.backoff = backoff or Backoff()
+        self.security = security
         self.view = ClusterView()
         self._fresh: set[str] = set()
         self._knows_controller = False
@@ -128,8 +132,9 @@ class Cluster:
             try:
                 return self._connect(address, deadline)
             except MoldauError as error:
-                failure = error
-        if known and isinstance(failure, KafkaError):
+                # That a node does not let us in says more than that another one does not answer.
+                failure = failure if not_let_in(failure) else error
+        if isinstance(failure, KafkaError) and (known or not_let_in(failure)):
             # There was a cluster a moment ago, so it may come back: an error worth another try.
             raise failure
         raise NoBrokerAnswers([str(address) for address in self.bootstrap]) from failure
@@ -141,7 +146,12 @@ class Cluster:
         remaining = deadline - monotonic()
         if remaining <= 0:
             raise RequestTimedOut(f"There was no time left to connect to {address}.")
-        connection = Connection(address, client_id=self.client_id, connect_timeout=min(self.connect_timeout, remaining))
+        connection = Connection(
+            address,
+            client_id=self.client_id,
+            connect_timeout=min(self.connect_timeout, remaining),
+            security=self.security,
+        )
         try:
             # Agreed on here, so that whatever is not a broker is found out while another one can still be chosen.
             connection.versions(min(self.connect_timeout, max(deadline - monotonic(), 0.001)))
@@ -192,12 +202,20 @@ class Cluster:
             )
             response: MetadataResponse = self._ask(Ask(request), deadline)
             code = error_code(response.error_code)
+            if code is ErrorCode.REBOOTSTRAP_REQUIRED:
+                self._rebootstrap()
+                raise ConnectionFailed("The broker wants its clients to begin again from their bootstrap servers.")
             if code is not ErrorCode.NONE:
                 raise KafkaError(code)
             self.view = self.view.after(response, names)
             self._knows_controller = True
             self._fresh.update(self.view.topics if names is None else names)
         return self.view
+
+    def _rebootstrap(self) -> None:
+        self.close()
+        self.view = replace(self.view, brokers={})
+        self.doubt()
 
     def _knows(self, name: str) -> bool:
         topic = self.view.topics.get(name)

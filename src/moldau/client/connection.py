@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import select
 import socket
+from math import inf
 from struct import Struct
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from moldau.client.addresses import Address
-from moldau.client.errors import ConnectionFailed, RequestTimedOut
+from moldau.client.errors import ConnectionFailed, RequestTimedOut, TlsFailed
 from moldau.client.exchange import Call, Exchange
+from moldau.client.security import OPEN, Security
 from moldau.client.versions import NodeVersions, Request, api_name
 from moldau.errors import MoldauError, ProtocolError
+
+if TYPE_CHECKING:
+    import ssl
 
 _LENGTH = Struct(">i")
 
@@ -27,16 +32,25 @@ MAX_FRAME = 1 << 30
 
 class Connection:
     def __init__(
-        self, address: Address, *, client_id: str, connect_timeout: float = 10.0, max_in_flight: int = 5
+        self,
+        address: Address,
+        *,
+        client_id: str,
+        connect_timeout: float = 10.0,
+        max_in_flight: int = 5,
+        security: Security = OPEN,
     ) -> None:
         self.address = address
-        self._exchange = Exchange(client_id, max_in_flight=max_in_flight)
+        self._exchange = Exchange(client_id, max_in_flight=max_in_flight, mechanism=security.mechanism)
         self._failure: MoldauError | None = None
+        self._renew_at = inf
         try:
             self._socket = socket.create_connection(address, timeout=connect_timeout)
         except OSError as error:
             raise ConnectionFailed(f"{address} does not answer: {_reason(error)}.") from error
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if security.context is not None:
+            self._socket = _secured(self._socket, address, security.context)
         self._flush()
 
     @property
@@ -53,12 +67,17 @@ class Connection:
     def versions(self, timeout: float) -> NodeVersions:
         """What the node speaks; waits for its answer the first time."""
         deadline = monotonic() + timeout
-        while self._exchange.versions is None:
-            self._turn(deadline, "ApiVersions")
+        while not self._exchange.ready:
+            self._turn(deadline, "ApiVersions" if self._exchange.versions is None else "SaslAuthenticate")
+        assert self._exchange.versions is not None
         return self._exchange.versions
 
     def send(self, request: Request, *, at_most: int | None = None, answered: bool = True) -> Call:
         """Sends without waiting for the answer; `wait` brings it."""
+        if monotonic() >= self._renew_at:
+            # The node's trust in who we are is about to end: it is asked for again, ahead of this request.
+            self._renew_at = inf
+            self._exchange.authenticate()
         call = self._exchange.call(request, at_most=at_most, answered=answered)
         if self._failure is None:
             self._flush()
@@ -90,7 +109,19 @@ class Connection:
             return False
         poller = select.poll()
         poller.register(self._socket, select.POLLIN)
-        return bool(poller.poll(0))
+        return bool(poller.poll(0)) and self._says_something()
+
+    def _says_something(self) -> bool:
+        """TLS has things to say of its own (tickets for later sessions): only what is left after those counts."""
+        self._socket.settimeout(0.0)
+        try:
+            self._socket.recv(1)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            # What the ssl module raises where a plain socket would block.
+            return type(error).__name__ not in ("SSLWantReadError", "SSLWantWriteError")
+        return True
 
     def _turn(self, deadline: float, awaited: str) -> None:
         """Reads one frame and sends what it set free."""
@@ -102,6 +133,8 @@ class Connection:
             if not 0 <= size <= MAX_FRAME:
                 raise ProtocolError(f"What listens at {self.address} does not speak Kafka's protocol.")
             self._exchange.frame(memoryview(self._read(size, deadline)))
+            if self._exchange.session_lifetime and self._renew_at == inf:
+                self._renew_at = monotonic() + 0.85 * self._exchange.session_lifetime
         except TimeoutError:
             self._give_up(RequestTimedOut(f"{self.address} did not answer {awaited} in time."))
         except OSError as error:
@@ -144,6 +177,24 @@ class Connection:
     def _give_up(self, error: MoldauError) -> None:
         self._fail(error)
         raise error
+
+
+def _secured(plain: socket.socket, address: Address, context: ssl.SSLContext) -> socket.socket:
+    import ssl
+
+    from moldau.runtime.tls import tls_reason
+
+    try:
+        return context.wrap_socket(plain, server_hostname=address.host)
+    except (ssl.SSLEOFError, ssl.SSLZeroReturnError) as error:
+        plain.close()
+        raise ConnectionFailed(f"{address} closed the connection during the TLS handshake.") from error
+    except ssl.SSLError as error:
+        plain.close()
+        raise TlsFailed(f"{address} cannot be used: {tls_reason(error)}.") from error
+    except OSError as error:
+        plain.close()
+        raise ConnectionFailed(f"{address} does not answer: {_reason(error)}.") from error
 
 
 def _reason(error: OSError) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from moldau.errors import ErrorCode, KafkaError, MoldauError
 
@@ -21,6 +22,17 @@ class RequestTimedOut(KafkaError):
         super().__init__(ErrorCode.REQUEST_TIMED_OUT, message)
 
 
+class TlsFailed(KafkaError):
+    """There is no TLS with this node: a certificate is not accepted, or it speaks something else. It will not pass."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.NETWORK_EXCEPTION, message)
+
+    @property
+    def retriable(self) -> bool:
+        return False
+
+
 class UnsupportedRequest(KafkaError):
     """The node offers no version of the request that is also spoken here."""
 
@@ -36,3 +48,13 @@ class NoBrokerAnswers(MoldauError):
         super().__init__(f"No broker answers at {where}" + (f": {reason}." if reason else "."))
         self.addresses = tuple(addresses)
         self.reason = reason
+
+
+_NOT_LET_IN: Final = frozenset(
+    {ErrorCode.SASL_AUTHENTICATION_FAILED, ErrorCode.UNSUPPORTED_SASL_MECHANISM, ErrorCode.ILLEGAL_SASL_STATE}
+)
+
+
+def not_let_in(error: BaseException | None) -> bool:
+    """Whether a connection failed over who we are or who the node is: then another try says the same."""
+    return isinstance(error, TlsFailed) or (isinstance(error, KafkaError) and error.code in _NOT_LET_IN)

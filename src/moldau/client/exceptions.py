@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
-from moldau.client.errors import ConnectionFailed, NoBrokerAnswers, RequestTimedOut
-from moldau.errors import ErrorCode, KafkaError, MoldauError, error_code
+from moldau.client.errors import ConnectionFailed, NoBrokerAnswers, RequestTimedOut, TlsFailed
+from moldau.errors import ErrorCode, InvalidRecordError, KafkaError, MoldauError, error_code
 
 
 class NamedError(KafkaError):
@@ -61,6 +61,16 @@ class KafkaConnectionError(InvalidMetadataError):
     """The connection to a broker was lost or could not be made."""
 
     CODE = ErrorCode.NETWORK_EXCEPTION
+
+
+class SslAuthenticationError(NamedError):
+    """TLS was refused, by the broker or because of its certificate."""
+
+    CODE = ErrorCode.NETWORK_EXCEPTION
+
+    @property
+    def retriable(self) -> bool:
+        return False
 
 
 class NoBrokersAvailable(KafkaConnectionError):
@@ -165,6 +175,9 @@ def _bases(code: ErrorCode) -> tuple[type, ...]:
         return (AuthorizationError,)
     if code in _STALE:
         return (InvalidMetadataError, BrokerResponseError)
+    if code is ErrorCode.INVALID_RECORD:
+        # The name is taken by what the records' own code raises, so who catches that catches this one too.
+        return (BrokerResponseError, InvalidRecordError)
     return (RetriableError, BrokerResponseError) if code.retriable else (BrokerResponseError,)
 
 
@@ -196,6 +209,8 @@ def named(error: BaseException) -> BaseException:
     kind: type[NamedError]
     if isinstance(error, NoBrokerAnswers):
         kind = NoBrokersAvailable
+    elif isinstance(error, TlsFailed):
+        kind = SslAuthenticationError
     elif isinstance(error, ConnectionFailed):
         kind = KafkaConnectionError
     elif isinstance(error, RequestTimedOut):

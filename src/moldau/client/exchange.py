@@ -4,14 +4,17 @@ The life of a connection: `ApiVersions` goes out first, alone. A node that does 
 and is asked again in one it knows. From then on each request is written in the highest common version. Kafka answers
 in the order of the requests, so the oldest one in flight owns the next frame, and its correlation id proves it.
 
-Requests wait here while versions are being agreed on, and while `max_in_flight` others are unanswered.
+With SASL the node next wants to know who we are, and again before the session it grants is over; `authenticate` does
+both. Requests wait here while versions are being agreed on, while we prove ourselves, and while `max_in_flight` others
+are unanswered.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from struct import Struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from moldau import __version__
 from moldau.client.versions import NodeVersions, Request, api_name
@@ -20,7 +23,12 @@ from moldau.errors import ErrorCode, KafkaError, MoldauError, ProtocolError, err
 from moldau.protocol.api import RESPONSES, ApiKey, request_header_version, response_header_version
 from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from moldau.protocol.messages.request_header import RequestHeader
+from moldau.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from moldau.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from moldau.protocol.wire import Reader
+
+if TYPE_CHECKING:
+    from moldau.client.sasl import Mechanism
 
 _LENGTH = Struct(">i")
 _CORRELATION_AND_ERROR = Struct(">ih")
@@ -50,10 +58,18 @@ class Call(Deferred[Any]):
 
 
 class Exchange:
-    def __init__(self, client_id: str, *, max_in_flight: int = 5) -> None:
+    def __init__(
+        self, client_id: str, *, max_in_flight: int = 5, mechanism: Callable[[], Mechanism] | None = None
+    ) -> None:
         self.client_id = client_id
         self.max_in_flight = max_in_flight
         self.versions: NodeVersions | None = None
+        # Versions are agreed on, and the node knows who we are: from here on requests are answered.
+        self.ready = False
+        # Seconds the node's trust lasts, set by each authentication for whoever keeps time; 0 if it does not end.
+        self.session_lifetime = 0.0
+        self._mechanism = mechanism
+        self._authenticating = False
         self._in_flight: deque[Call] = deque()
         self._waiting: deque[Call] = deque()
         self._outgoing: list[bytes] = []
@@ -136,12 +152,58 @@ class Exchange:
         if code != ErrorCode.NONE:
             raise KafkaError(error_code(code), f"The broker refused ApiVersions: {error_code(code).text}")
         self.versions = NodeVersions.from_response(_decode(call, data))
+        if self._mechanism is None:
+            self.ready = True
+            self._write_waiting()
+        else:
+            self.authenticate()
+
+    # ---------------------------------------------------------------------------------------------- who we are
+
+    def authenticate(self) -> None:
+        """Begins to prove who we are. Requests under way are not disturbed; further ones wait until it is done."""
+        if self._mechanism is None or self._authenticating or self._ended is not None:
+            return
+        self._authenticating = True
+        self.session_lifetime = 0.0
+        mechanism = self._mechanism()
+        self._say(SaslHandshakeRequest(mechanism=mechanism.name), lambda answer: self._introduced(mechanism, answer))
+
+    def _introduced(self, mechanism: Mechanism, answer: SaslHandshakeResponse) -> None:
+        code = error_code(answer.error_code)
+        if code is not ErrorCode.NONE:
+            offered = ", ".join(answer.mechanisms) or "none"
+            raise KafkaError(code, f"{mechanism.name} is not possible here; the broker offers {offered}.")
+        self._say_token(mechanism, mechanism.first())
+
+    def _say_token(self, mechanism: Mechanism, token: bytes) -> None:
+        self._say(SaslAuthenticateRequest(auth_bytes=token), lambda answer: self._heard_token(mechanism, answer))
+
+    def _heard_token(self, mechanism: Mechanism, answer: SaslAuthenticateResponse) -> None:
+        code = error_code(answer.error_code)
+        if code is not ErrorCode.NONE:
+            raise KafkaError(code, answer.error_message or None)
+        token = mechanism.answer(answer.auth_bytes)
+        if token is not None:
+            self._say_token(mechanism, token)
+            return
+        self.session_lifetime = answer.session_lifetime_ms / 1000
+        self._authenticating = False
+        self.ready = True
         self._write_waiting()
+
+    def _say(self, request: Request, heard: Callable[[Any], None]) -> None:
+        """One step of the authentication. What `heard` raises is the end of the connection."""
+        assert self.versions is not None
+        call = Call(request, None, True)
+        call.version = self.versions.pick(request)
+        call.then(lambda answer, error: None if error is not None else heard(answer))
+        self._write(call)
 
     # -------------------------------------------------------------------------------------------------- writing
 
     def _write_waiting(self) -> None:
-        if self.versions is None:
+        if self.versions is None or self._authenticating:
             return
         while self._waiting and len(self._in_flight) < self.max_in_flight:
             call = self._waiting.popleft()

@@ -7,12 +7,15 @@ makes another one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
+from random import random
 from typing import Final
 
 from moldau.client.addresses import Address
 from moldau.client.connection import MAX_FRAME
-from moldau.client.errors import ConnectionFailed, RequestTimedOut
+from moldau.client.errors import ConnectionFailed, RequestTimedOut, TlsFailed
 from moldau.client.exchange import Call, Exchange
+from moldau.client.security import OPEN, Security
 from moldau.client.versions import NodeVersions, Request, api_name
 from moldau.deferred import Deferred
 from moldau.errors import MoldauError
@@ -23,7 +26,7 @@ _MAX_IN_FLIGHT: Final = 100
 
 
 class Link:
-    """`ready` settles when versions are agreed on, or with the reason why that will not happen."""
+    """`ready` settles when the node can be asked, or with the reason why that will not happen."""
 
     def __init__(
         self,
@@ -34,6 +37,7 @@ class Link:
         client_id: str,
         connect_timeout: float,
         lost: Callable[[Link, MoldauError], None],
+        security: Security = OPEN,
     ) -> None:
         self.address = address
         self.ready: Deferred[Link] = Deferred()
@@ -44,8 +48,12 @@ class Link:
         self._deadlines: dict[Call, float] = {}
         self._connect_deadline = clock.monotonic() + connect_timeout
         self._used = clock.monotonic()
-        self._exchange = Exchange(client_id, max_in_flight=_MAX_IN_FLIGHT)
-        self._transport: Transport = network.connect(address.host, address.port, lambda _: self, max_frame=MAX_FRAME)
+        self._renew_at = inf
+        self._exchange = Exchange(client_id, max_in_flight=_MAX_IN_FLIGHT, mechanism=security.mechanism)
+        self._tls = security.tls(address)
+        self._transport: Transport = network.connect(
+            address.host, address.port, lambda _: self, max_frame=MAX_FRAME, tls=self._tls
+        )
         self._transport.send(self._exchange.take_outgoing())
 
     @property
@@ -54,7 +62,8 @@ class Link:
 
     @property
     def versions(self) -> NodeVersions | None:
-        return self._exchange.versions
+        """What the node speaks; None until it can be asked something."""
+        return self._exchange.versions if self._exchange.ready else None
 
     @property
     def idle_since(self) -> float | None:
@@ -65,6 +74,8 @@ class Link:
         """Sends now, or as soon as versions are known. Without an answer in `timeout` seconds the link is given up:
         answers come in order, and nobody knows when the next one will."""
         self._used = self._clock.monotonic()
+        if self._used >= self._renew_at:
+            self._renew()
         call = self._exchange.call(request, at_most=at_most, answered=answered)
         if not call.settled:
             self._deadlines[call] = self._used + timeout
@@ -77,7 +88,9 @@ class Link:
 
     def check_time(self, now: float) -> None:
         """Gives the link up if it took too long to stand or to answer."""
-        if self._exchange.versions is None:
+        if now >= self._renew_at:
+            self._renew()
+        if not self._exchange.ready:
             if now >= self._connect_deadline:
                 self.give_up(ConnectionFailed(f"{self.address} does not answer: timed out."))
             return
@@ -85,6 +98,12 @@ class Link:
         if overdue is not None:
             name = api_name(overdue.request.API_KEY)
             self.give_up(RequestTimedOut(f"{self.address} did not answer {name} in time."))
+
+    def _renew(self) -> None:
+        """The node's trust in who we are is about to end: it is asked for again, ahead of further requests."""
+        self._renew_at = inf
+        self._exchange.authenticate()
+        self._transport.send(self._exchange.take_outgoing())
 
     def give_up(self, error: MoldauError) -> None:
         if self.failure is not None:
@@ -111,14 +130,20 @@ class Link:
         outgoing = self._exchange.take_outgoing()
         if outgoing:
             self._transport.send(outgoing)
-        if self._exchange.versions is not None and not self.ready.settled:
+        if self._exchange.session_lifetime and self._renew_at == inf:
+            # Well before its end, and not all connections at once.
+            share = 0.85 + 0.1 * random()
+            self._renew_at = self._clock.monotonic() + self._exchange.session_lifetime * share
+        if self._exchange.ready and not self.ready.settled:
             self.ready.resolve(self)
 
     def drained(self) -> None:
         pass
 
     def closed(self, reason: str | None) -> None:
-        if self._exchange.versions is None:
+        if self._tls is not None and self._tls.failure is not None:
+            self.give_up(TlsFailed(f"{self.address} cannot be used: {self._tls.failure}."))
+        elif not self._exchange.ready:
             self.give_up(ConnectionFailed(f"{self.address} does not answer: {reason or 'the connection was closed'}."))
         else:
             self.give_up(

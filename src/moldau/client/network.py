@@ -8,15 +8,17 @@ alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from random import shuffle
 from typing import Any, Final, TypeVar
 
 from moldau.client.addresses import Address
 from moldau.client.backoff import Backoff
 from moldau.client.conversation import ANY_NODE, CONTROLLER, Ask, Conversation, Learn
-from moldau.client.errors import ConnectionFailed, NoBrokerAnswers
+from moldau.client.errors import ConnectionFailed, NoBrokerAnswers, not_let_in
 from moldau.client.link import Link
 from moldau.client.metadata import ClusterView
+from moldau.client.security import OPEN, Security
 from moldau.client.talk import Talk, into
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, MoldauError, error_code
@@ -45,6 +47,9 @@ class ClientNetwork:
         reconnect: Backoff | None = None,
         metadata_max_age: float = 300.0,
         idle_limit: float = 540.0,
+        security: Security = OPEN,
+        rebootstraps: bool = True,
+        rebootstrap_trigger: float = 300.0,
     ) -> None:
         self.bootstrap = list(bootstrap)
         self.loop = loop
@@ -60,6 +65,10 @@ class ClientNetwork:
         self._reconnect = reconnect or Backoff(first=0.05, limit=1.0)
         self._metadata_max_age = metadata_max_age
         self._idle_limit = idle_limit
+        self._security = security
+        self._rebootstraps = rebootstraps
+        self._rebootstrap_trigger = rebootstrap_trigger
+        self._unheard_since: float | None = None
         self._links: dict[tuple[Address, str], Link] = {}
         self._failures: dict[Address, tuple[int, float]] = {}
         self._fresh: set[str] = set()
@@ -79,6 +88,15 @@ class ClientNetwork:
     @property
     def connected(self) -> bool:
         return any(link.versions is not None for link in self._links.values())
+
+    @property
+    def connections(self) -> int:
+        return len(self._links)
+
+    @property
+    def metadata_age(self) -> float:
+        """Seconds since a broker last told of the cluster."""
+        return self.clock.monotonic() - self._learned
 
     # ------------------------------------------------------------------------------------------------- connections
 
@@ -112,6 +130,7 @@ class ClientNetwork:
                 client_id=self.client_id,
                 connect_timeout=self._connect_timeout,
                 lost=lambda link, error: self._lost(link, lane),
+                security=self._security,
             )
             link.ready.then(self._stands)
         return link
@@ -137,14 +156,21 @@ class ClientNetwork:
                 return found
         known = [broker.address for broker in self.view.brokers.values()]
         shuffle(known)
-        # The bootstrap addresses come last but always: all brokers known may have moved elsewhere since.
-        candidates = list(dict.fromkeys([*known, *self.bootstrap]))
+        # The bootstrap addresses come last: all brokers known may have moved elsewhere since.
+        last_resort = self.bootstrap if self._rebootstraps or not known else ()
+        candidates = list(dict.fromkeys([*known, *last_resort]))
+        refusal: BaseException | None = None
 
         def attempt(link: Link | None, error: BaseException | None) -> None:
+            nonlocal refusal
+            refusal = error if not_let_in(error) else refusal
             if link is not None:
                 found.resolve(link)
             elif candidates and not self._closed:
                 self._link(candidates.pop(0)).ready.then(attempt)
+            elif refusal is not None:
+                # That a node does not let us in says more than that another one does not answer.
+                found.fail(refusal)
             elif known and isinstance(error, KafkaError):
                 # There was a cluster a moment ago, so it may come back: an error worth another try.
                 found.fail(error)
@@ -202,8 +228,14 @@ class ClientNetwork:
                 return
             code = error_code(response.error_code)
             if code is not ErrorCode.NONE:
-                answer.fail(KafkaError(code))
+                if code is ErrorCode.REBOOTSTRAP_REQUIRED and self._rebootstraps:
+                    self.rebootstrap()
+                    error = ConnectionFailed(
+                        "The broker wants its clients to begin again from their bootstrap servers."
+                    )
+                answer.fail(error or KafkaError(code))
                 return
+            self._unheard_since = None
             self.view = self.view.after(response, names)
             self._knows_controller = True
             self._learned = self.clock.monotonic()
@@ -212,8 +244,20 @@ class ClientNetwork:
                 watcher(self.view)
             answer.resolve(self.view)
 
+        if self._unheard_since is None:
+            self._unheard_since = self.clock.monotonic()
         self.ask(Ask(request), self.request_timeout if timeout is None else timeout).then(work_in)
         return answer
+
+    def rebootstrap(self) -> None:
+        """Forgets the nodes and begins again with the addresses the client was given, looked up anew."""
+        self.view = replace(self.view, brokers={})
+        self._unheard_since = None
+        self._failures.clear()
+        for link in tuple(self._links.values()):
+            link.give_up(ConnectionFailed(f"{link.address} was left for the bootstrap servers."))
+        self.doubt()
+        self.refresh()
 
     def perform(self, conversation: Conversation[T], timeout: float) -> Deferred[T]:
         """Has a conversation; all its steps together may take `timeout` seconds."""
@@ -267,6 +311,12 @@ class ClientNetwork:
             idle = link.idle_since
             if idle is not None and now - idle > self._idle_limit:
                 link.close()
+        if self.view.brokers and self._unheard_since is not None:
+            # Somebody asked and got no answer. Asking goes on until there is one, or until it has taken too long.
+            if self._rebootstraps and now - self._unheard_since >= self._rebootstrap_trigger:
+                self.rebootstrap()
+            elif now - self._unheard_since >= _TICK:
+                self.refresh()
         if self.view.brokers and now - self._learned > self._metadata_max_age:
             self._learned = now
             self.refresh()

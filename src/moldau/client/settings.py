@@ -20,6 +20,8 @@ from moldau.client.errors import ConnectionFailed, NoBrokerAnswers
 from moldau.client.exceptions import KafkaConfigurationError, KafkaConnectionError, NoBrokersAvailable, named
 from moldau.client.metadata import ClusterView
 from moldau.client.network import ClientNetwork
+from moldau.client.security import SETTINGS as SECURITY
+from moldau.client.security import Security, read_security
 from moldau.errors import MoldauError
 
 _numbers = count(1)
@@ -36,8 +38,9 @@ COMMON: Final[dict[str, Any]] = {
     "bootstrap_timeout_ms": 30_000,
     "socket_connection_setup_timeout_ms": 10_000,
     "connections_max_idle_ms": 540_000,
-    "security_protocol": "PLAINTEXT",
-    "sasl_mechanism": None,
+    "metadata_recovery_strategy": "rebootstrap",
+    "metadata_recovery_rebootstrap_trigger_ms": 300_000,
+    **SECURITY,
 }
 
 # Taken, and without effect here.
@@ -57,24 +60,15 @@ INERT: Final[dict[str, Any]] = {
     "send_buffer_bytes": None,
     "selector": None,
     "socket_options": None,
-    "ssl_cafile": None,
-    "ssl_certfile": None,
-    "ssl_check_hostname": True,
-    "ssl_ciphers": None,
-    "ssl_context": None,
-    "ssl_crlfile": None,
-    "ssl_keyfile": None,
-    "ssl_password": None,
     "sasl_kerberos_domain_name": None,
     "sasl_kerberos_name": None,
     "sasl_kerberos_service_name": "kafka",
-    "sasl_oauth_token_provider": None,
-    "sasl_plain_password": None,
-    "sasl_plain_username": None,
 }
 
 # What programs may set to reach a broker through something this client does not have.
 _REFUSED: Final = ("proxy_url", "socks5_proxy")
+
+_RECOVERY: Final = ("rebootstrap", "none")
 
 
 def merged(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,10 +82,17 @@ def merged(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, A
             advice = f" Is {close[0]!r} meant?" if close else ""
             raise KafkaConfigurationError(f"There is no setting {name!r}.{advice}")
     config = {**known, **given}
-    protocol = str(config["security_protocol"]).upper()
-    if protocol != "PLAINTEXT" or config["sasl_mechanism"]:
-        raise KafkaConfigurationError(f"This client speaks PLAINTEXT; security_protocol {protocol!r} is not built.")
+    if config["metadata_recovery_strategy"] not in _RECOVERY:
+        raise KafkaConfigurationError(f"metadata_recovery_strategy must be one of {', '.join(_RECOVERY)}.")
+    security(config)
     return config
+
+
+def security(config: Mapping[str, Any]) -> Security:
+    try:
+        return read_security(config)
+    except ValueError as error:
+        raise KafkaConfigurationError(str(error)) from None
 
 
 def addresses(bootstrap_servers: str | Sequence[str]) -> list[Address]:
@@ -120,6 +121,9 @@ def open_network(config: dict[str, Any], kind: str) -> tuple[Background, ClientN
         reconnect=Backoff(config["reconnect_backoff_ms"] / 1000, config["reconnect_backoff_max_ms"] / 1000),
         metadata_max_age=config["metadata_max_age_ms"] / 1000,
         idle_limit=config["connections_max_idle_ms"] / 1000,
+        security=security(config),
+        rebootstraps=config["metadata_recovery_strategy"] == "rebootstrap",
+        rebootstrap_trigger=config["metadata_recovery_rebootstrap_trigger_ms"] / 1000,
     )
     background.start()
     return background, network

@@ -7,12 +7,14 @@ import logging
 import os
 import socket
 from collections.abc import Callable
+from importlib import import_module
 from select import EPOLLIN, EPOLLOUT
+from types import ModuleType
 from typing import Any, Final, TypeAlias
 
 from moldau.runtime.buffers import ReceiveBuffers
-from moldau.runtime.channel import PlainChannel
-from moldau.runtime.ports import Receiver, SocketOptions, Transport, Workers
+from moldau.runtime.channel import Channel, PlainChannel
+from moldau.runtime.ports import Receiver, SocketOptions, Tls, Transport, Workers
 from moldau.runtime.reactor import Reactor, Timer
 from moldau.runtime.transport import FramedTransport
 
@@ -61,12 +63,19 @@ class EpollNetwork:
         return listener
 
     def connect(
-        self, host: str, port: int, receiver: Callable[[Transport], Receiver], *, max_frame: int
+        self,
+        host: str,
+        port: int,
+        receiver: Callable[[Transport], Receiver],
+        *,
+        max_frame: int,
+        tls: Tls | None = None,
     ) -> FramedTransport:
-        transport = FramedTransport(self._loop, self._buffers, (host, port), max_frame, self._transports.discard)
+        kind = FramedTransport if tls is None else _secure().SecureTransport
+        transport = kind(self._loop, self._buffers, (host, port), max_frame, self._transports.discard)
         transport.attach(receiver(transport))
         self._transports.add(transport)
-        _Connector(self._loop, transport).resolve(host, port, self._workers)
+        _Connector(self._loop, transport, tls).resolve(host, port, self._workers)
         return transport
 
     def close(self) -> None:
@@ -185,9 +194,10 @@ class TcpListener:
 class _Connector:
     """Finds the addresses of a host and tries them in turn until one answers."""
 
-    def __init__(self, loop: Reactor, transport: FramedTransport) -> None:
+    def __init__(self, loop: Reactor, transport: FramedTransport, tls: Tls | None) -> None:
         self._loop = loop
         self._transport = transport
+        self._tls = tls
         self._candidates: list[_Candidate] = []
         self._socket: socket.socket | None = None
         self._failure = "the name has no address"
@@ -242,7 +252,21 @@ class _Connector:
             self._try_next()
             return
         local = _plain_address(connecting.getsockname())
-        self._transport.established(connecting.fileno(), PlainChannel(connecting), local)
+        if self._tls is None:
+            self._transport.established(connecting.fileno(), PlainChannel(connecting), local)
+        else:
+            self._secure(connecting, local, self._tls)
+
+    def _secure(self, connected: socket.socket, local: tuple[str, int], tls: Tls) -> None:
+        def done(channel: Channel | None, reason: str) -> None:
+            if channel is None:
+                self._transport.abort(reason)
+            else:
+                self._transport.established(connected.fileno(), channel, local)
+
+        handshake = _secure().Handshake(self._loop, connected, tls, done)
+        if self._transport.connecting:
+            self._transport.on_abandon(handshake.abandon)
 
     def _abandon(self) -> None:
         """The transport was closed before the connection stood."""
@@ -250,6 +274,11 @@ class _Connector:
             self._loop.unregister(self._socket.fileno())
             self._socket.close()
             self._socket = None
+
+
+def _secure() -> ModuleType:
+    """Loaded by those who use it: for all others TLS is a few milliseconds of every start, for nothing."""
+    return import_module("moldau.runtime.tls")
 
 
 def _addresses(host: str, port: int, flags: int = 0) -> list[_Candidate]:

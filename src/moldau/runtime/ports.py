@@ -11,9 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from moldau.types import Buffer
+
+if TYPE_CHECKING:
+    import ssl
 
 T = TypeVar("T")
 
@@ -98,7 +101,7 @@ class File(Protocol):
 class MappedFile(Protocol):
     """A file seen as memory; indexes live in these."""
 
-    path: str
+    path: str  # to be kept true by whoever renames the file
 
     @property
     def view(self) -> memoryview:
@@ -243,6 +246,18 @@ class SocketOptions:
     receive_buffer: int | None = None
 
 
+@dataclass(slots=True)
+class Tls:
+    """How a connection is to be secured: by which rules and, at the calling end, under which name the peer is known.
+
+    `failure` says why TLS itself was refused (a certificate, a version), which no further try will mend.
+    """
+
+    context: ssl.SSLContext
+    server_name: str | None = None
+    failure: str | None = None
+
+
 class Listener(Protocol):
     @property
     def address(self) -> tuple[str, int]:
@@ -276,7 +291,15 @@ class Network(Protocol):
         """
         ...
 
-    def connect(self, host: str, port: int, receiver: Callable[[Transport], Receiver], *, max_frame: int) -> Transport:
+    def connect(
+        self,
+        host: str,
+        port: int,
+        receiver: Callable[[Transport], Receiver],
+        *,
+        max_frame: int,
+        tls: Tls | None = None,
+    ) -> Transport:
         """Starts connecting; what is sent before it is established waits. Failure arrives as `closed(reason)`."""
         ...
 

@@ -11,7 +11,7 @@ import errno
 from collections.abc import Callable
 from typing import Final
 
-from moldau.runtime.ports import Receiver, SocketOptions, Transport
+from moldau.runtime.ports import Receiver, SocketOptions, Tls, Transport
 from moldau.simulation.chance import SeededRandom
 from moldau.simulation.loop import SimulatedLoop
 from moldau.simulation.transport import SimulatedTransport
@@ -206,8 +206,15 @@ class SimulatedNetwork:
         return listener
 
     def connect(
-        self, host: str, port: int, receiver: Callable[[Transport], Receiver], *, max_frame: int
+        self,
+        host: str,
+        port: int,
+        receiver: Callable[[Transport], Receiver],
+        *,
+        max_frame: int,
+        tls: Tls | None = None,
     ) -> SimulatedTransport:
+        """Bytes are not what is simulated here, so there is nothing to encrypt."""
         local = (self.host, self._fabric.free_port())
         transport = SimulatedTransport(self._fabric, self._loop, local, (host, port), max_frame)
         transport.attach(receiver(transport))

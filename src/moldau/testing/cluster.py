@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Final
 
+from moldau.testing.guard import Guard
 from moldau.testing.node import Node, NodeFailed
 
 # What a test wants and a server does not: no waiting for further members before a group begins, and topics of the
@@ -31,6 +31,7 @@ class Cluster:
         if nodes != 1:
             raise NodeFailed(f"A cluster of {nodes} nodes was asked for; this version runs a cluster of one node.")
         self._directory = Path(tempfile.mkdtemp(prefix="moldau-"))
+        self._guard = Guard(self._directory)
         self.nodes: list[Node] = []
         try:
             for id in range(1, nodes + 1):
@@ -48,7 +49,7 @@ class Cluster:
         """Ends all nodes and removes what they wrote."""
         for node in self.nodes:
             node.close()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._guard.close()
 
     def __enter__(self) -> Cluster:
         return self

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from moldau.errors import MoldauError
+from moldau.testing.guard import PID_FILE
 from moldau.testing.proxy import Proxy
 
 _READY_SECONDS: Final = 30.0
@@ -32,11 +34,17 @@ class Node:
         self.directory = directory
         self._settings = dict(settings)
         self._log = directory / "node.log"
-        self._port = 0
+        self._pid_file = directory / PID_FILE
         self._process: subprocess.Popen[bytes] | None = None
+        self._place = _reserve()
+        self._port: int = self._place.getsockname()[1]
         self._proxy = Proxy() if proxied else None
         directory.mkdir(parents=True, exist_ok=True)
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def address(self) -> str:
@@ -57,20 +65,29 @@ class Node:
         settings = dict(self._settings)
         if self._proxy is not None:
             settings["advertised.listeners"] = f"PLAINTEXT://127.0.0.1:{self._proxy.port}"
-        command = [sys.executable, "-m", "moldau.testing.keeper", str(self.directory), "start"]
-        command += ["--listen", f"127.0.0.1:{self._port}", "--data", str(self.directory / "data")]
+        # The process notes its number itself, before it is a node: there is no moment in which nobody knows of it.
+        command = ["/bin/sh", "-c", 'echo $$ >"$0" && exec "$@"', str(self._pid_file)]
+        command += [
+            sys.executable,
+            "-m",
+            "moldau",
+            "start",
+            "--listen",
+            f"127.0.0.1:{self._port}",
+            "--data",
+            str(self.directory / "data"),
+        ]
         for name, value in settings.items():
             command += ["--set", f"{name}={value}"]
         with self._log.open("ab") as log:
             # A group of its own: Ctrl-C at the terminal is for the test, which then stops its nodes in order.
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, start_new_session=True
             )
         line = self._first_line(self._process)
         if not line.startswith("ready "):
             self._reap()
             raise NodeFailed(f"Node {self.id} did not become ready. Its log ends with:\n{self.log_tail()}")
-        self._port = int(line.rsplit(":", 1)[1])
         if self._proxy is not None:
             self._proxy.lead_to("127.0.0.1", self._port)
 
@@ -122,6 +139,7 @@ class Node:
     def close(self) -> None:
         """Ends it at once. The data goes with the directory, so there is nothing to finish."""
         self._reap()
+        self._place.close()
         if self._proxy is not None:
             self._proxy.close()
 
@@ -148,9 +166,9 @@ class Node:
         if process.poll() is None:
             process.kill()
         process.wait()
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                stream.close()
+        self._pid_file.unlink(missing_ok=True)
+        if process.stdout is not None:
+            process.stdout.close()
 
     @staticmethod
     def _first_line(process: subprocess.Popen[bytes]) -> str:
@@ -164,3 +182,12 @@ class Node:
                 break
             line += more
         return line.decode(errors="replace").strip()
+
+
+def _reserve() -> socket.socket:
+    """A port that stays this node's while it is down: bound, so that nobody else is given it, and not listened on, so
+    that the node can. Without that a test that restarts a node would fail now and then, whenever many run at once."""
+    place = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    place.bind(("127.0.0.1", 0))
+    return place

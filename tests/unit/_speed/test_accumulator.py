@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from itertools import pairwise
 from types import ModuleType
 from typing import Any
@@ -24,7 +25,9 @@ def kind(request: pytest.FixtureRequest) -> ModuleType:
 class World:
     """An accumulator over one topic, with a batch type that is as plain as can be."""
 
-    def __init__(self, kind: ModuleType, partitions: int = 3, size: int = 1000, memory: int = 1_000_000) -> None:
+    def __init__(
+        self, kind: ModuleType, partitions: int = 3, size: int = 1000, memory: int = 1_000_000, **options: bool
+    ) -> None:
         writer = BatchBuilder
         if kind is reference:
             from moldau._speed.reference.writer import RecordWriter
@@ -47,7 +50,9 @@ class World:
         self.opened: list[Any] = []
         self.wakes = 0
         self.lanes = [kind.Lane("rivers", number) for number in range(partitions)]
-        self.it = kind.Accumulator(Future, open_batch, self.wake, ready_size=size, max_record=size * 10, memory=memory)
+        self.it = kind.Accumulator(
+            Future, open_batch, self.wake, ready_size=size, max_record=size * 10, memory=memory, **options
+        )
         self.it.set_topic("rivers", self.lanes, range(partitions))
 
     def wake(self) -> None:
@@ -87,11 +92,82 @@ def test_keys_choose_the_partition_and_order_is_kept(kind: ModuleType) -> None:
 
 
 def test_records_without_a_key_stay_until_a_batch_is_full(kind: ModuleType) -> None:
-    world = World(kind, size=1000)
-    partitions = [world.it.send("rivers", bytes(100)).delivery[0] for _ in range(200)]
-    changes = sum(1 for one, two in pairwise(partitions) if one != two)
-    assert set(partitions) == {0, 1, 2}
-    assert 15 <= changes <= 25
+    world = World(kind, partitions=4, memory=10_000_000)
+    chosen = [world.it.send("rivers", bytes(100)).delivery[0] for _ in range(2000)]
+    changes = [index for index, (before, after) in enumerate(pairwise(chosen), 1) if before != after]
+    assert changes
+    # A record takes 107 bytes, so ten of them are the first to reach the batch's thousand.
+    assert {index % 10 for index in changes} == {0}
+    assert set(chosen) == {0, 1, 2, 3}
+
+
+def choices(world: World, times: int) -> Counter[int]:
+    """Which partitions are chosen when each record fills a batch; what is chosen is taken at once."""
+    chosen: Counter[int] = Counter()
+    for _ in range(times):
+        lane = world.lanes[world.it.send("rivers", bytes(1000)).delivery[0]]
+        chosen[lane.partition] += 1
+        lane.seal()
+        while lane.waiting:
+            batch = lane.waiting.popleft()
+            lane.taken(batch.size - 61)
+            world.it.release(batch.size - 61)
+    return chosen
+
+
+def test_the_shorter_a_queue_the_likelier_it_is_chosen(kind: ModuleType) -> None:
+    world = World(kind, partitions=3)
+    for number, batches in ((0, 9), (1, 4)):
+        for _ in range(batches):
+            world.it.send("rivers", bytes(1000), partition=number)
+    assert [lane.queued // 1000 for lane in world.lanes] == [9, 4, 0]
+    # Chances of 1, 6 and 10 in 17, as long as the queues stay: they are put back after each choice.
+    chosen: Counter[int] = Counter()
+    for _ in range(3000):
+        lane = world.lanes[world.it.send("rivers", bytes(1000)).delivery[0]]
+        chosen[lane.partition] += 1
+        lane.seal()
+        batch = lane.waiting.pop()
+        lane.taken(batch.size - 61)
+        world.it.release(batch.size - 61)
+    assert 3000 / 17 * 0.5 < chosen[0] < 3000 / 17 * 2
+    assert chosen[0] < chosen[1] < chosen[2]
+    assert 3000 * 6 / 17 * 0.75 < chosen[1] < 3000 * 6 / 17 * 1.3
+
+
+def test_without_queues_every_partition_has_the_same_chance(kind: ModuleType) -> None:
+    chosen = choices(World(kind, partitions=4), 4000)
+    assert all(700 < chosen[number] < 1300 for number in range(4))
+
+
+def test_queues_are_not_looked_at_unless_wanted(kind: ModuleType) -> None:
+    world = World(kind, partitions=2, memory=10_000_000, adaptive=False)
+    for _ in range(500):
+        world.it.send("rivers", bytes(1000), partition=0)
+    full = world.lanes[0].queued
+    chosen = Counter(world.it.send("rivers", bytes(1000)).delivery[0] for _ in range(1000))
+    assert full > 500_000
+    assert 350 < chosen[0] < 650
+
+
+def test_partitions_that_are_not_available_are_avoided_but_can_be_named(kind: ModuleType) -> None:
+    world = World(kind, partitions=3)
+    while world.it.send("rivers", bytes(10)).delivery[0] != 1:
+        world.it.set_topic("rivers", world.lanes, range(3))  # until the partition we want is the one
+    world.it.set_available("rivers", [0, 2])
+    assert 1 not in choices(world, 200)
+    assert world.it.send("rivers", b"x", partition=1) is not None
+    world.it.set_available("rivers", [1])
+    assert set(choices(world, 20)) == {1}
+    world.it.set_available("rivers", [])
+    assert world.it.send("rivers", b"x") is None
+    world.it.set_available("lakes", [0])  # not known, and no matter
+
+
+def test_keys_can_be_ignored(kind: ModuleType) -> None:
+    world = World(kind, partitions=4, memory=10_000_000, ignore_keys=True)
+    chosen = {world.it.send("rivers", bytes(500), b"one key").delivery[0] for _ in range(500)}
+    assert chosen == {0, 1, 2, 3}
 
 
 def test_what_cannot_be_decided_at_once_is_left_to_others(kind: ModuleType) -> None:

@@ -133,3 +133,33 @@ def test_buffers_outlive_the_builder(speed: Any) -> None:
     del builder
     assert columns.value_data == before
     assert columns.value_data.readonly
+
+
+def test_columns_nobody_wants_are_left_out(speed: Any) -> None:
+    header, data = batch(speed, ROWS, base_offset=50)
+    for keys, values in ((True, False), (False, True), (False, False)):
+        builder = speed.ColumnBuilder(keys=keys, values=values)
+        builder.append(header, data, 61)
+        assert builder.size == sum(keys * len(row[1] or b"") + values * len(row[2] or b"") for row in ROWS)
+        columns = builder.finish()
+        assert numbers(columns.offset, "q") == list(range(50, 65))
+        for wanted, number, buffers in ((keys, 1, columns[3:6]), (values, 2, columns[6:9])):
+            if wanted:
+                assert texts(*buffers) == [row[number] for row in ROWS]
+            else:
+                assert [len(each) for each in buffers] == [0, 0, 0]
+
+
+def test_microseconds(speed: Any) -> None:
+    furthest = 2**63 - 1
+    rows = [(time, None, None, []) for time in (1_700_000_000_123, -1, 0, furthest // 1000, furthest // 1000 + 1)]
+    header, data = batch(speed, rows)
+    builder = speed.ColumnBuilder(microseconds=True)
+    builder.append(header, data, 61)
+    assert numbers(builder.finish().timestamp, "q") == [
+        1_700_000_000_123_000,
+        -1000,
+        0,
+        furthest // 1000 * 1000,
+        furthest,
+    ]

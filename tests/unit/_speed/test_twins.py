@@ -95,8 +95,8 @@ def both(compiled: Any, name: str, data: bytearray, *arguments: Any, **options: 
     assert left == right
 
 
-def columns(speed: Any, header: Any, data: bytearray, first: int, last: int, headers: bool) -> Any:
-    builder = speed.ColumnBuilder(headers=headers)
+def columns(speed: Any, header: Any, data: bytearray, first: int, last: int, **wanted: bool) -> Any:
+    builder = speed.ColumnBuilder(**wanted)
     added = [
         outcome(builder.append, header, data, 61),
         outcome(builder.append, header, data, 61, first_offset=first, end_offset=last),
@@ -172,9 +172,11 @@ def test_walks_over_records_agree(
         expected = outcome(reference.check_records, right, data, 61, **options)
         assert outcome(compiled.check_records, left, data, 61, **options) == expected
     base = right.base_offset
-    for headers in (True, False):
-        expected = columns(reference, right, data, base + first, min(base + last, 2**63 - 1), headers)
-        assert columns(compiled, left, data, base + first, min(base + last, 2**63 - 1), headers) == expected
+    names = ("headers", "keys", "values", "microseconds")
+    for flags in ((1, 1, 1, 0), (0, 1, 1, 0), (0, 0, 1, 1), (0, 1, 0, 0), (1, 0, 0, 1)):
+        wanted = dict(zip(names, map(bool, flags), strict=True))
+        expected = columns(reference, right, data, base + first, min(base + last, 2**63 - 1), **wanted)
+        assert columns(compiled, left, data, base + first, min(base + last, 2**63 - 1), **wanted) == expected
 
 
 @given(data=st.binary(max_size=400), count=st.integers(0, 60))

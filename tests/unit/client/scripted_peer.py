@@ -62,6 +62,8 @@ class ScriptedPeer:
         self.close()
 
     def close(self) -> None:
+        if self._closing:
+            return
         self._closing = True
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -101,6 +103,8 @@ class ScriptedPeer:
                     break
                 if answer is not SILENCE:
                     connection.sendall(_LENGTH.pack(len(answer)) + answer)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # the client has had enough
         except OSError:
             if not self._closing:
                 raise

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import confluent_kafka
 import pytest
 
+from moldau import KafkaConsumer, KafkaProducer
 from moldau.client.admin import EARLIEST, LATEST, describe_cluster, describe_topics, list_offsets, list_topics
 from moldau.client.cluster import Cluster
 from moldau.client.consuming import Fetcher
@@ -14,6 +15,9 @@ from moldau.client.partitioner import partition_for_key
 from moldau.client.producing import ALL, Sender
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
+from moldau.protocol.messages.join_group import JoinGroupRequest
+from moldau.protocol.messages.leave_group import LeaveGroupRequest
+from moldau.protocol.messages.sync_group import SyncGroupRequest
 from moldau.protocol.records import Compression, Record
 from moldau.types import TopicPartition
 
@@ -114,3 +118,19 @@ def test_reading_beyond_the_end_is_an_error_that_names_the_partition(cluster: Cl
     fetcher = Fetcher(cluster, {TopicPartition("short", 0): 1000})
     with pytest.raises(KafkaError, match="short-0 has no offset 1000"):
         fetcher.poll(10.0)
+
+
+def test_a_group_in_the_versions_the_mock_can_read(mock_cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It offers JoinGroup 6 and SyncGroup 4, the first flexible ones, and reads their arrays as the versions before
+    have them: it finds 50 million protocols and hangs up. One version lower it is a coordinator like any other."""
+    monkeypatch.setattr(JoinGroupRequest, "MAX_VERSION", 5)
+    monkeypatch.setattr(SyncGroupRequest, "MAX_VERSION", 3)
+    monkeypatch.setattr(LeaveGroupRequest, "MAX_VERSION", 2)  # its answers to later ones name no members
+    with KafkaProducer(bootstrap_servers=mock_cluster) as producer:
+        for number in range(100):
+            producer.send("in-a-group", b"%d" % number, partition=0)
+    settings = {"bootstrap_servers": mock_cluster, "group_id": "readers-here", "auto_offset_reset": "earliest"}
+    with KafkaConsumer("in-a-group", consumer_timeout_ms=15_000, **settings) as consumer:
+        assert [next(consumer).value for _ in range(100)] == [b"%d" % number for number in range(100)]
+        consumer.commit()
+        assert consumer.committed(TopicPartition("in-a-group", 0)) == 100

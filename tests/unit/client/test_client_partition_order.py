@@ -39,14 +39,14 @@ def test_nothing_overtakes_a_batch_that_is_repeated() -> None:
     one, two, three = sent(state), sent(state), sent(state)
     state.returned(one)
     state.repeat(one)
-    assert state.ready_at(0.0, 0.0, False, 1) == inf, "two and three are still under way"
+    assert state.ready_at(0.0, False, 1) == inf, "two and three are still under way"
     state.returned(two)
     state.repeat(two)
     state.returned(three)
-    assert state.ready_at(0.0, 0.0, False, 1) == 0.0
+    assert state.ready_at(0.0, False, 1) == 0.0
     assert sent(state) is one
     assert one.sequence == 0
-    assert state.ready_at(0.0, 0.0, False, 1) == inf, "one at a time until all is repeated"
+    assert state.ready_at(0.0, False, 1) == inf, "one at a time until all is repeated"
     state.returned(one)
     assert sent(state) is two
     assert (two.sequence, two.attempts) == (1, 2)

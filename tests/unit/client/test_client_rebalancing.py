@@ -23,6 +23,7 @@ class Group:
 
     def __init__(self, assignor: Any) -> None:
         self.options = type("Options", (), {"assignors": (assignor,), "rebalance_timeout_ms": 1000})()
+        self.cooperative = assignor.cooperative
         self.topics = frozenset({"moldau"})
         self.owned: list[TopicPartition] = []
         self.rejoin, self.lost, self.fatal, self.last_poll = True, False, None, 0.0

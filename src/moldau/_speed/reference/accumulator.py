@@ -58,7 +58,10 @@ class SentRecord:
 
 
 class Lane:
-    """The batches of one partition, oldest first: those in `waiting` take no more records, `batch` still does."""
+    """The batches of one partition, oldest first: those in `waiting` take no more records, `batch` still does.
+
+    `queued` is how many bytes all of them hold; who takes a batch says so with `taken`.
+    """
 
     def __init__(self, topic: str, partition: int, owner: Any = None) -> None:
         self.topic = topic
@@ -68,6 +71,7 @@ class Lane:
         self.delivery: Any = None
         self.waiting: deque[Any] = deque()
         self.active = False
+        self.queued = 0
         self.lock = threading.RLock()
 
     def seal(self) -> None:
@@ -77,9 +81,18 @@ class Lane:
             if batch is not None:
                 self.waiting.append(batch)
 
+    def taken(self, size: int) -> None:
+        with self.lock:
+            self.queued -= size
+
 
 class Accumulator:
-    """`open_batch(lane)` gives a batch with a `delivery`; `wake()` is called when a batch was opened or is full."""
+    """`open_batch(lane)` gives a batch with a `delivery`; `wake()` is called when a batch was opened or is full.
+
+    Records without a key (with `ignore_keys`, all of them) go to one partition for as long as a batch takes to fill.
+    Which one is next is chance; with `adaptive` the less a partition has waiting the likelier it is, so that a slow
+    broker is given as much as it can take and no more (KIP-794).
+    """
 
     def __init__(
         self,
@@ -90,6 +103,8 @@ class Accumulator:
         ready_size: int,
         max_record: int,
         memory: int,
+        adaptive: bool = True,
+        ignore_keys: bool = False,
     ) -> None:
         self.key_serializer: Callable[[Any], Any] | None = None
         self.value_serializer: Callable[[Any], Any] | None = None
@@ -104,6 +119,8 @@ class Accumulator:
         self._wake = wake
         self._ready_size = ready_size
         self._max_record = max_record
+        self._adaptive = adaptive
+        self._ignore_keys = ignore_keys
         self._lanes: dict[str, Sequence[Lane]] = {}
         self._available: dict[str, Sequence[int]] = {}
         self._sticky: dict[str, tuple[int, int]] = {}
@@ -117,6 +134,14 @@ class Accumulator:
             self._lanes[topic] = lanes
             self._available[topic] = available
             self._sticky.pop(topic, None)
+
+    def set_available(self, topic: str, available: Sequence[int]) -> None:
+        """The same lanes, but records without a key go to others of them from here on."""
+        with self._lock:
+            if topic in self._lanes:
+                self._available[topic] = available
+                if self._sticky.get(topic, (-1, 0))[0] not in available:
+                    self._sticky.pop(topic, None)
 
     def knows(self, topic: str) -> bool:
         return topic in self._lanes
@@ -203,8 +228,9 @@ class Accumulator:
             batch.append(stamp, key, value, headers)
         added = batch.size - before
         self.used += added
+        lane.queued += added
         self.records += 1
-        if chosen and key is None:
+        if chosen and (key is None or self._ignore_keys):
             index, room = self._sticky[lane.topic]
             self._sticky[lane.topic] = (index, room - added)
         future = self._future_type.__new__(self._future_type)
@@ -230,19 +256,29 @@ class Accumulator:
 
     def _choose(self, topic: str, count: int, key: bytes | None) -> int:
         """By the key's hash as Java computes it; without a key one partition for as long as a batch takes to fill."""
-        if key is not None:
-            return (murmur2(key) & 0x7FFFFFFF) % count
+        if key is not None and not self._ignore_keys:
+            return (murmur2(key) & 0x7FFFFFFF) % count if count else -1
         index, room = self._sticky.get(topic, (-1, 0))
         if room <= 0:
             available = self._available[topic]
             if not available:
                 return -1
-            chosen = available[randrange(len(available))]
-            if chosen == index and len(available) > 1:
-                chosen = available[(available.index(chosen) + 1) % len(available)]
-            index = chosen
+            index = self._roll(self._lanes[topic], available)
             self._sticky[topic] = (index, self._ready_size)
         return index
+
+    def _roll(self, lanes: Sequence[Lane], available: Sequence[int]) -> int:
+        """Each partition's chance is what the longest queue has more than its own, in batches, and one."""
+        if not self._adaptive:
+            return available[randrange(len(available))]
+        lengths = [lanes[index].queued // self._ready_size for index in available]
+        longest = max(lengths)
+        at = randrange(sum(longest + 1 - length for length in lengths))
+        for index, length in zip(available, lengths, strict=True):
+            at -= longest + 1 - length
+            if at < 0:
+                return index
+        raise AssertionError("a number below the sum is below one of the partial sums")
 
 
 def _size_of_headers(headers: Sequence[tuple[str, bytes]]) -> int:

@@ -4,6 +4,9 @@ Analytic readers want all offsets, all keys, all values of many batches side by 
 record. A column of bytes is three buffers: validity (one bit per row, lowest first), offsets (int32, one more than
 rows) and the data; numbers are plain int64, all in the machine's byte order. Headers are a list column: offsets per
 row into two columns of bytes, keys (never null) and values.
+
+Readers that do not want keys or values say so, and these are then walked over and never copied; their buffers are
+empty. Timestamps are Kafka's milliseconds, or microseconds for readers whose clocks count those.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from moldau.types import Buffer
 
 _MAX_INT32: Final = (1 << 31) - 1
 _MAX_INT64: Final = (1 << 63) - 1
+_MIN_INT64: Final = -(1 << 63)
 
 
 class HeaderColumns(NamedTuple):
@@ -41,6 +45,9 @@ class Columns(NamedTuple):
     headers: HeaderColumns | None
 
 
+_LEFT_OUT: Final = (memoryview(b""), memoryview(b""), memoryview(b""))
+
+
 class _BytesColumn:
     """Rows of bytes or null."""
 
@@ -61,6 +68,9 @@ class _BytesColumn:
         del self.offsets[rows + 1 :]
         del self.data[self.offsets[-1] :]
 
+    def sealed(self) -> tuple[memoryview, memoryview, memoryview]:
+        return self.validity(), _sealed(self.offsets), _sealed(self.data)
+
     def validity(self) -> memoryview:
         bits = bytearray((len(self.valid) + 7) // 8)
         for row, valid in enumerate(self.valid):
@@ -76,14 +86,22 @@ class ColumnBuilder:
         "_header_offsets",
         "_header_values",
         "_keys",
+        "_microseconds",
         "_offset",
         "_timestamp",
         "_values",
         "_with",
+        "_with_keys",
+        "_with_values",
     )
 
-    def __init__(self, *, headers: bool = False) -> None:
+    def __init__(
+        self, *, headers: bool = False, keys: bool = True, values: bool = True, microseconds: bool = False
+    ) -> None:
         self._with = headers
+        self._with_keys = keys
+        self._with_values = values
+        self._microseconds = microseconds
         self._reset()
 
     def _reset(self) -> None:
@@ -128,9 +146,11 @@ class ColumnBuilder:
             for offset, timestamp, record in walk_records(header, data, start, end, False):
                 if first_offset <= offset < end_offset:
                     self._offset.append(offset)
-                    self._timestamp.append(timestamp)
-                    self._keys.append(record.key)
-                    self._values.append(record.value)
+                    self._timestamp.append(_as_microseconds(timestamp) if self._microseconds else timestamp)
+                    if self._with_keys:
+                        self._keys.append(record.key)
+                    if self._with_values:
+                        self._values.append(record.value)
                     if self._with:
                         for key, value in record.headers:
                             self._header_keys.append(key)
@@ -143,8 +163,10 @@ class ColumnBuilder:
 
     def _cut(self, rows: int) -> None:
         del self._offset[rows:], self._timestamp[rows:]
-        self._keys.cut(rows)
-        self._values.cut(rows)
+        if self._with_keys:
+            self._keys.cut(rows)
+        if self._with_values:
+            self._values.cut(rows)
         if self._with:
             del self._header_offsets[rows + 1 :]
             self._header_keys.cut(self._header_offsets[-1])
@@ -166,16 +188,17 @@ class ColumnBuilder:
             self.rows,
             _sealed(self._offset),
             _sealed(self._timestamp),
-            self._keys.validity(),
-            _sealed(self._keys.offsets),
-            _sealed(self._keys.data),
-            self._values.validity(),
-            _sealed(self._values.offsets),
-            _sealed(self._values.data),
+            *(self._keys.sealed() if self._with_keys else _LEFT_OUT),
+            *(self._values.sealed() if self._with_values else _LEFT_OUT),
             headers,
         )
         self._reset()
         return columns
+
+
+def _as_microseconds(timestamp: int) -> int:
+    """Times beyond what microseconds can say become the last ones they can."""
+    return max(_MIN_INT64, min(timestamp * 1000, _MAX_INT64))
 
 
 def _sealed(values: array[int] | bytearray) -> memoryview:

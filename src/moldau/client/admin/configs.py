@@ -22,6 +22,10 @@ from moldau.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from moldau.protocol.messages.list_config_resources import ListConfigResourcesRequest, ListConfigResourcesResponse
+
+# Every resource there is can be listed from this version on; before, only those that clients send metrics for.
+_LISTED_SINCE = 1
 
 # DescribeConfigs can send the documentation of settings from this version on.
 _DOCUMENTED_SINCE = 3
@@ -53,11 +57,28 @@ class ConfigSource(IntEnum):
         return self.name.lower().replace("_", " ")
 
 
+class ConfigType(IntEnum):
+    UNKNOWN = 0
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
 class ConfigOperation(IntEnum):
     SET = 0
     DELETE = 1
     APPEND = 2
     SUBTRACT = 3
+
+
+_TYPES = frozenset(ConfigType)
+_RESOURCES = frozenset(ResourceType)
 
 
 class ConfigResource(NamedTuple):
@@ -85,6 +106,7 @@ class ConfigValue:
     sensitive: bool = False
     documentation: str | None = None
     synonyms: tuple[tuple[str, str | None, ConfigSource], ...] = ()
+    type: ConfigType = ConfigType.UNKNOWN
 
     @property
     def is_default(self) -> bool:
@@ -136,6 +158,23 @@ def alter_configs(
         if failure is not None:
             raise failure
         return {resource: error for response in results for resource, error in _alterations(response)}
+
+    return retrying(attempt)
+
+
+def list_config_resources(types: Sequence[ResourceType] = ()) -> Conversation[list[ConfigResource]]:
+    """What has settings of its own, of these types or of all."""
+
+    def build(version: int) -> ListConfigResourcesRequest:
+        return ListConfigResourcesRequest(resource_types=list(types) if version >= _LISTED_SINCE else [])
+
+    def attempt() -> Conversation[list[ConfigResource]]:
+        response: ListConfigResourcesResponse = yield Ask(ByVersion(ListConfigResourcesRequest, build))
+        code = error_code(response.error_code)
+        if code is not ErrorCode.NONE:
+            raise KafkaError(code)
+        known = [row for row in response.config_resources if row.resource_type in _RESOURCES]
+        return [ConfigResource(ResourceType(row.resource_type), row.resource_name) for row in known]
 
     return retrying(attempt)
 
@@ -203,6 +242,7 @@ def _value(config: DescribeConfigsResourceResult) -> ConfigValue:
         sensitive=config.is_sensitive,
         documentation=config.documentation,
         synonyms=tuple((synonym.name, synonym.value, _source(synonym.source)) for synonym in config.synonyms),
+        type=ConfigType(config.config_type) if config.config_type in _TYPES else ConfigType.UNKNOWN,
     )
 
 

@@ -271,9 +271,10 @@ def committed_positions(group_id: str) -> Conversation[dict[TopicPartition, Comm
 
 
 def commit_positions(
-    group_id: str, positions: Mapping[TopicPartition, int]
+    group_id: str, positions: Mapping[TopicPartition, int | CommittedPosition]
 ) -> Conversation[dict[TopicPartition, KafkaError | None]]:
     """Moves the group; only while it has no members. What went wrong per partition, None where nothing did."""
+    wanted = {where: CommittedPosition(at, "") if isinstance(at, int) else at for where, at in positions.items()}
 
     def attempt() -> Conversation[dict[TopicPartition, KafkaError | None]]:
         node = yield from find_group_coordinator(group_id)
@@ -284,7 +285,10 @@ def commit_positions(
                     name=topic,
                     partitions=[
                         commits.OffsetCommitRequestPartition(
-                            partition_index=where.partition, committed_offset=positions[where], committed_metadata=""
+                            partition_index=where.partition,
+                            committed_offset=wanted[where].offset,
+                            committed_leader_epoch=wanted[where].leader_epoch,
+                            committed_metadata=wanted[where].metadata,
                         )
                         for where in partitions
                     ],

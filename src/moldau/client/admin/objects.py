@@ -1,14 +1,40 @@
-"""What applications hand to `KafkaAdminClient`, as kafka-python has it."""
+"""What applications hand to `KafkaAdminClient` and get from it, as kafka-python has it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from enum import IntEnum, StrEnum
+from typing import Any, NamedTuple
 
 from moldau.client.admin.configs import ConfigOperation as AlterConfigOp
 from moldau.client.admin.configs import ResourceType as ConfigResourceType
+from moldau.client.admin.features import UpgradeType as UpdateFeatureType
+from moldau.client.admin.group_changes import MemberToRemove
+from moldau.client.admin.offsets import IsolationLevel
+from moldau.types import TopicPartition
 
-__all__ = ["AlterConfigOp", "ConfigResource", "ConfigResourceType", "NewPartitions", "NewTopic"]
+__all__ = [
+    "AbortTransactionSpec",
+    "AlterConfigOp",
+    "ConfigFilterType",
+    "ConfigResource",
+    "ConfigResourceType",
+    "GroupState",
+    "GroupType",
+    "IsolationLevel",
+    "MemberToRemove",
+    "NewPartitions",
+    "NewTopic",
+    "OffsetSpec",
+    "OffsetTimestamp",
+    "PartitionProducerState",
+    "ProducerState",
+    "RecordsToDelete",
+    "TransactionDescription",
+    "TransactionListing",
+    "TransactionState",
+    "UpdateFeatureType",
+]
 
 
 class NewTopic:
@@ -44,3 +70,110 @@ class ConfigResource:
         self.resource_type = ConfigResourceType(resource_type)
         self.name = str(name)
         self.configs = configs
+
+
+class ConfigFilterType(IntEnum):
+    ALL = 0
+    DYNAMIC = 1
+    MODIFIED = 2
+    DEFAULT = 3
+    STATIC = 4
+
+
+class RecordsToDelete(NamedTuple):
+    """aiokafka's way to say up to where."""
+
+    before_offset: int
+
+
+class OffsetSpec(IntEnum):
+    """Stand-ins for a time: the end, the beginning, the record with the largest time, and with tiered storage the
+    beginning of what is kept by the broker itself and the end of what is not."""
+
+    LATEST = -1
+    EARLIEST = -2
+    MAX_TIMESTAMP = -3
+    EARLIEST_LOCAL = -4
+    LATEST_TIERED = -5
+
+
+class OffsetTimestamp(int):
+    """Milliseconds since the epoch, where a plain number would be an offset."""
+
+
+class GroupState(StrEnum):
+    UNKNOWN = "Unknown"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+    EMPTY = "Empty"
+    ASSIGNING = "Assigning"
+    RECONCILING = "Reconciling"
+    NOT_READY = "NotReady"
+
+
+class GroupType(StrEnum):
+    UNKNOWN = "unknown"
+    CONSUMER = "consumer"
+    CLASSIC = "classic"
+    SHARE = "share"
+    STREAMS = "streams"
+
+
+class TransactionState(StrEnum):
+    EMPTY = "Empty"
+    ONGOING = "Ongoing"
+    PREPARE_COMMIT = "PrepareCommit"
+    PREPARE_ABORT = "PrepareAbort"
+    COMPLETE_COMMIT = "CompleteCommit"
+    COMPLETE_ABORT = "CompleteAbort"
+    DEAD = "Dead"
+    PREPARE_EPOCH_FENCE = "PrepareEpochFence"
+    UNKNOWN = "Unknown"
+
+    @classmethod
+    def named(cls, word: str) -> TransactionState:
+        """UNKNOWN for words of brokers that are newer than this."""
+        try:
+            return cls(word)
+        except ValueError:
+            return cls.UNKNOWN
+
+
+class TransactionListing(NamedTuple):
+    transactional_id: str
+    producer_id: int
+    state: TransactionState
+
+
+class TransactionDescription(NamedTuple):
+    coordinator_id: int
+    state: TransactionState
+    producer_id: int
+    producer_epoch: int
+    transaction_timeout_ms: int
+    transaction_start_time_ms: int
+    topic_partitions: set[TopicPartition]
+
+
+class ProducerState(NamedTuple):
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_timestamp: int
+    coordinator_epoch: int
+    current_transaction_start_offset: int
+
+
+class PartitionProducerState(NamedTuple):
+    active_producers: list[ProducerState]
+
+
+class AbortTransactionSpec(NamedTuple):
+    """As `describe_producers` tells it of the partition."""
+
+    topic_partition: TopicPartition
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int = -1

@@ -166,14 +166,22 @@ def describe_producers(
     return ask_leaders(dict.fromkeys(partitions), build, read)
 
 
-def end_transaction(transactional_id: str) -> Conversation[None]:
+class FencedProducer(NamedTuple):
+    """The id and epoch that were given out last: whoever has a lower epoch is shut out."""
+
+    producer_id: int
+    producer_epoch: int
+
+
+def end_transaction(transactional_id: str) -> Conversation[FencedProducer]:
     """Aborts what is open under the id and shuts out its producer: takes the id over, until that is through."""
 
-    def attempt() -> Conversation[None]:
+    def attempt() -> Conversation[FencedProducer]:
         node = yield from _coordinator(transactional_id)
         request = InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=_TIMEOUT_MS)
         response: InitProducerIdResponse = yield Ask(request, to=node)
         _check(response.error_code, f"Transactional id {transactional_id}")
+        return FencedProducer(response.producer_id, response.producer_epoch)
 
     return retrying(attempt)
 

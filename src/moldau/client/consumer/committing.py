@@ -5,14 +5,17 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from time import monotonic
-from typing import Any
+from typing import Any, Final
 
 from moldau.client.background import Background
+from moldau.client.consumer.interceptors import Interceptors
 from moldau.client.consumer.membership import ClassicMembership
 from moldau.client.consumer.offsets import GroupOffsets, Membership
 from moldau.client.exceptions import named
-from moldau.client.future import Future
+from moldau.client.future import Future, run
 from moldau.client.network import ClientNetwork
 from moldau.client.structs import OffsetAndMetadata
 from moldau.errors import MoldauError
@@ -22,10 +25,22 @@ logger = logging.getLogger("moldau.client")
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
+# A commit ends by itself when its time is over; the margin only guards against a loop that hangs.
+_MARGIN: Final = 5.0
+
+
+@dataclass(slots=True)
+class Commit:
+    offsets: dict[TopicPartition, OffsetAndMetadata]
+    future: Future
+    callback: Any
+    timeout: float
+
 
 class Committer:
-    """`consumed()` says where the application is. Commits that nobody waits for go out one after the other, so that a
-    later one never is overtaken by an earlier one that had to be repeated."""
+    """`consumed()` says where the application is. Commits go out one after the other, so that a later one never is
+    overtaken by an earlier one that had to be repeated. Their callbacks run on the application's thread (`tell`), in
+    the same order, where they may use the consumer."""
 
     def __init__(
         self,
@@ -34,38 +49,63 @@ class Committer:
         group: GroupOffsets,
         membership: ClassicMembership,
         consumed: Callable[[], Offsets],
+        interceptors: Interceptors,
     ) -> None:
         self._background = background
         self._network = network
         self._group = group
-        self._membership = membership
+        self.membership = membership
         self._consumed = consumed
-        self._queue: deque[tuple[dict[TopicPartition, OffsetAndMetadata], Future, Any]] = deque()
+        self._interceptors = interceptors
+        self._queue: deque[Commit] = deque()
+        self._over: deque[tuple[Commit, Any]] = deque()
+        self._telling = False
         self._running = False
         self._next = 0.0
         self._last: Offsets = {}
+        self.commits = 0
 
     def commit(self, offsets: Offsets | None, timeout: float) -> None:
+        self.tell()
         chosen = self._chosen(offsets)
         if not chosen:
             return
+        if self._background.on_thread:
+            raise RuntimeError("a callback on the client's own thread cannot wait for a commit")
         try:
-            self._background.run(self._network, self._group.commit(chosen, self._who()), timeout)
-        except MoldauError as error:
-            raise named(error) from None
+            self._begin(Commit(chosen, Future(), None, timeout)).get(timeout + _MARGIN)
+        finally:
+            self.tell()
 
     def commit_async(self, offsets: Offsets | None, callback: Any = None) -> Future:
-        future = Future()
+        self.tell()
         chosen = self._chosen(offsets)
         if not chosen:
-            return future.success({})
+            return Future().success({})
+        return self._begin(Commit(chosen, Future(), callback, self._network.request_timeout))
 
+    def _begin(self, commit: Commit) -> Future:
         def begin() -> None:
-            self._queue.append((chosen, future, callback))
+            self._queue.append(commit)
             self._go_on()
 
         self._background.call(begin)
-        return future
+        return commit.future
+
+    def tell(self) -> None:
+        """Runs the callbacks of those that are over. A callback that commits in its turn does not get here again."""
+        if self._telling:
+            return
+        self._telling = True
+        try:
+            while self._over:
+                commit, outcome = self._over.popleft()
+                if not isinstance(outcome, BaseException):
+                    self._interceptors.on_commit(commit.offsets)
+                if commit.callback is not None:
+                    run(partial(commit.callback, commit.offsets), outcome)
+        finally:
+            self._telling = False
 
     def commit_quietly(self, timeout: float) -> None:
         """Before partitions are given back: a failure is worth a line in the log, and no more."""
@@ -84,30 +124,34 @@ class Committer:
         consumed = self._consumed()
         if consumed and consumed != self._last:
             self._last = consumed
-            self.commit_async(consumed, _log_failure)
+            self.commit_async(consumed, self._committed_by_itself)
+
+    def _committed_by_itself(self, _offsets: Offsets, outcome: Any) -> None:
+        if isinstance(outcome, BaseException):
+            self._last = {}  # so that it is tried again, also if nothing more is read
+            logger.warning("offsets could not be committed automatically: %s", outcome)
 
     def _go_on(self) -> None:
         if self._running or not self._queue:
             return
         self._running = True
-        offsets, future, callback = self._queue.popleft()
+        commit = self._queue.popleft()
 
         def done(result: Offsets | None, error: BaseException | None) -> None:
             self._running = False
             outcome: Any = result if error is None else named(error)
-            if callback is not None:
-                future.add_both(lambda _ignored: callback(offsets, outcome))
+            self._over.append((commit, outcome))
             if error is None:
-                future.success(result)
+                self.commits += 1
+                commit.future.success(result)
             else:
-                future.failure(named(error))
+                commit.future.failure(outcome)
             self._go_on()
 
-        timeout = self._network.request_timeout
-        self._network.perform(self._group.commit(offsets, self._who()), timeout).then(done)
+        self._network.perform(self._group.commit(commit.offsets, self._who()), commit.timeout).then(done)
 
     def _who(self) -> Membership:
-        return self._membership.membership
+        return self.membership.membership
 
     def _chosen(self, offsets: Offsets | None) -> dict[TopicPartition, OffsetAndMetadata]:
         if offsets is None:
@@ -116,8 +160,3 @@ class Committer:
             TopicPartition(*where): each if isinstance(each, OffsetAndMetadata) else OffsetAndMetadata(*each)
             for where, each in offsets.items()
         }
-
-
-def _log_failure(_offsets: Offsets, outcome: Any) -> None:
-    if isinstance(outcome, BaseException):
-        logger.warning("offsets could not be committed automatically: %s", outcome)

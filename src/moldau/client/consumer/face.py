@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from re import Pattern
+from re import compile as compile_pattern
 from time import monotonic
 from types import TracebackType
 from typing import Any, ClassVar, TypeVar
 
+from moldau.client.consumer.columnar import Columnar
 from moldau.client.consumer.committing import Committer
 from moldau.client.consumer.fetched import ConsumerRecord
 from moldau.client.consumer.fetcher import Fetcher
+from moldau.client.consumer.interceptors import Interceptors
+from moldau.client.consumer.measures import measured
 from moldau.client.consumer.membership import ClassicMembership
 from moldau.client.consumer.offsets import GroupOffsets
 from moldau.client.consumer.positions import PositionFinder
 from moldau.client.consumer.reading import Reading
 from moldau.client.consumer.rebalancing import Rebalancer
 from moldau.client.consumer.reconciliation import ConsumerMembership
+from moldau.client.consumer.remembering import Remembering
 from moldau.client.consumer.seeking import Seeking
 from moldau.client.consumer.settings import DEFAULTS, fetch_options, group_options, read_settings
-from moldau.client.consumer.taking import take_columns, take_records
+from moldau.client.consumer.taking import take_records
 from moldau.client.conversation import Conversation, Learn
 from moldau.client.exceptions import (
     IllegalArgumentError,
     IllegalStateError,
-    KafkaConfigurationError,
     named,
 )
-from moldau.client.future import Future
 from moldau.client.metadata import ClusterView
 from moldau.client.settings import COMMON, bootstrap, open_network
-from moldau.client.structs import ConsumerGroupMetadata, MemberState, OffsetAndMetadata
 from moldau.errors import KafkaError, MoldauError
 from moldau.types import TopicPartition
 
@@ -43,7 +45,7 @@ _LOOK_AGAIN = 0.5
 _NOTHING_YET = 0.05
 
 
-class KafkaConsumer(Seeking):
+class KafkaConsumer(Seeking, Columnar, Remembering):
     """Topics given to it are subscribed to. See `consumer/settings` for what it can be told."""
 
     DEFAULT_CONFIG: ClassVar[dict[str, Any]] = {**COMMON, **DEFAULTS}
@@ -51,6 +53,7 @@ class KafkaConsumer(Seeking):
     def __init__(self, *topics: str, **configs: Any) -> None:
         self._closed = True
         self.config = read_settings(configs)
+        self._interceptors = Interceptors(self.config["interceptors"])
         self._background, self._network = open_network(self.config, "consumer")
         self._fetcher = Fetcher(self._network, fetch_options(self.config))
         self._group: GroupOffsets | None = None
@@ -61,6 +64,7 @@ class KafkaConsumer(Seeking):
         self._ahead: dict[TopicPartition, int] = {}
         self._unasked = False
         self._seen: ClusterView | None = None
+        self._pattern_alone: Pattern[str] | None = None
         self._ask_again_at = 0.0
         self._iterator: Iterator[ConsumerRecord] | None = None
         if self.config["group_id"] is not None:
@@ -72,11 +76,12 @@ class KafkaConsumer(Seeking):
             self.subscribe(topics)
 
     def _join_up(self, group_id: str) -> None:
-        kind = ConsumerMembership if self.config["group_protocol"] == "consumer" else ClassicMembership
-        membership = kind(self._network, group_options(self.config), self._nudge)
+        membership = self._new_membership()
         stable_only = self.config["isolation_level"] == "read_committed"
         self._group = GroupOffsets(group_id, membership.coordinator, stable_only=stable_only)
-        self._committer = Committer(self._background, self._network, self._group, membership, self._consumed)
+        self._committer = Committer(
+            self._background, self._network, self._group, membership, self._consumed, self._interceptors
+        )
         self._rebalancer = Rebalancer(
             self._background,
             self._network,
@@ -85,6 +90,10 @@ class KafkaConsumer(Seeking):
             self._commit_before_revoking,
             exclude_internal=self.config["exclude_internal_topics"],
         )
+
+    def _new_membership(self) -> ClassicMembership:
+        kind = ConsumerMembership if self.config["group_protocol"] == "consumer" else ClassicMembership
+        return kind(self._network, group_options(self.config), self._nudge)
 
     # ------------------------------------------------------------------------------------------------ what is read
 
@@ -117,14 +126,16 @@ class KafkaConsumer(Seeking):
 
     def _subscribe_alone(self, topics: Sequence[str], pattern: str | Pattern[str] | None) -> None:
         """Without a group everything is ours, also what comes later."""
-        if pattern is not None:
-            raise IllegalStateError("A subscription by pattern needs a group_id.")
-        self._take_interest(set(topics))
-        self._ask(_learn(list(topics)))
+        self._pattern_alone = compile_pattern(pattern) if pattern is not None else None
+        self._take_interest(set(topics), everything=pattern is not None)
+        self._ask(_learn(list(topics) if pattern is None else None))
         self._take_everything(force=True)
 
     def _take_everything(self, *, force: bool = False) -> None:
         view, now = self._network.view, monotonic()
+        if self._pattern_alone is not None:
+            known = [name for name, topic in view.topics.items() if not topic.internal]
+            self._subscription = {name for name in known if self._pattern_alone.match(name)}
         missing = [name for name in self._subscription or () if not _partitions(view, name)]
         if missing and now >= self._ask_again_at:
             self._ask_again_at = now + self._network.backoff.limit / 2
@@ -145,7 +156,11 @@ class KafkaConsumer(Seeking):
 
     def unsubscribe(self) -> None:
         self._leave_group()
-        self._subscription = None
+        if self._rebalancer is not None and self._committer is not None and self._subscription is not None:
+            # Whoever subscribes again is another member, and until then nobody is one.
+            self._rebalancer.begin_anew(self._new_membership())
+            self._committer.membership = self._rebalancer.membership
+        self._subscription = self._pattern_alone = None
         self._read_exactly(())
 
     def _read_exactly(self, partitions: Iterable[TopicPartition]) -> None:
@@ -163,11 +178,12 @@ class KafkaConsumer(Seeking):
             self._unasked = bool(readings)
         self._take_interest({where.topic for where in wanted})
 
-    def _take_interest(self, topics: set[str]) -> None:
+    def _take_interest(self, topics: set[str], *, everything: bool = False) -> None:
         """On the network's thread, which is the one that goes through them."""
 
         def take() -> None:
             self._network.topics_of_interest |= topics
+            self._network.interested_in_all |= everything
 
         self._background.call(take)
 
@@ -192,7 +208,8 @@ class KafkaConsumer(Seeking):
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
         """The next records by partition; waits up to `timeout_ms` for the first of them."""
         most = self._most(max_records)
-        return self._poll(timeout_ms, lambda: take_records(self._fetcher, self._order, most))
+        found = self._poll(timeout_ms, lambda: take_records(self._fetcher, self._order, most))
+        return self._interceptors.on_consume(found) if found else found
 
     def _poll(self, timeout_ms: float, take: Callable[[], tuple[dict[TopicPartition, Any], bool]]) -> dict[Any, Any]:
         self._check_open()
@@ -222,17 +239,6 @@ class KafkaConsumer(Seeking):
             if self._fetcher.need_positions():
                 self._background.call(self._fetcher.pump)
 
-    def poll_columns(self, timeout_ms: float = 0) -> dict[TopicPartition, Any]:
-        """Like `poll`, with the records of each partition as columns in Arrow's memory layout, not as objects."""
-        return self._poll(timeout_ms, lambda: take_columns(self._fetcher, self._order))
-
-    def poll_arrow(self, timeout_ms: float = 0) -> dict[TopicPartition, Any]:
-        """Like `poll`, with the records of each partition as one pyarrow.RecordBatch. Needs pyarrow."""
-        from moldau.client.consumer.arrow import record_batch
-
-        found = self.poll_columns(timeout_ms)
-        return {where: record_batch(where, columns) for where, columns in found.items()}
-
     def _most(self, max_records: int | None) -> int:
         if max_records is not None and max_records < 1:
             raise IllegalArgumentError("max_records must be at least 1.")
@@ -243,6 +249,7 @@ class KafkaConsumer(Seeking):
             if self._subscription is not None:
                 self._take_everything()
             return
+        self._committer.tell()
         if self._subscription is not None:
             self._rebalancer.ensure(deadline)
         if self.config["enable_auto_commit"]:
@@ -252,13 +259,15 @@ class KafkaConsumer(Seeking):
         return self
 
     def __next__(self) -> ConsumerRecord:
-        if self._iterator is None:
-            self._iterator = self._one_by_one()
+        iterator = self._iterator or self._one_by_one()
         try:
-            return next(self._iterator)
+            record = next(iterator)
         except StopIteration:
             self._iterator = None
             raise
+        # Also where its own poll brought partitions, which ends iterators: what that poll found is still in this one.
+        self._iterator = iterator
+        return record
 
     def _one_by_one(self) -> Iterator[ConsumerRecord]:
         """Positions move record by record here: what was not handed out yet is not committed either."""
@@ -277,60 +286,6 @@ class KafkaConsumer(Seeking):
                     ahead[where] = record.offset + 1
                     yield record
                 ahead.pop(where, None)
-
-    # ----------------------------------------------------------------------------------------------------- commits
-
-    def commit(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None, timeout_ms: float | None = None
-    ) -> None:
-        """Commits what was handed out so far, or the given offsets; returns when the group remembers."""
-        timeout = self._timeout if timeout_ms is None else timeout_ms / 1000
-        self._committing().commit(offsets, timeout)
-
-    def commit_async(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None, callback: Any = None
-    ) -> Future:
-        """The same without waiting; `callback(offsets, response or exception)` runs on the network's thread."""
-        return self._committing().commit_async(offsets, callback or self.config["default_offset_commit_callback"])
-
-    def committed(
-        self, partition: TopicPartition, metadata: bool = False, timeout_ms: float | None = None
-    ) -> int | OffsetAndMetadata | None:
-        """What the group has committed for a partition; None if nothing."""
-        self._committing()
-        assert self._group is not None
-        where = TopicPartition(*partition)
-        found = self._ask(self._group.fetch([where]), timeout_ms).get(where)
-        return found if metadata or found is None else found.offset
-
-    def group_metadata(self) -> ConsumerGroupMetadata:
-        if self._rebalancer is None:
-            return ConsumerGroupMetadata()
-        membership = self._rebalancer.membership
-        state = MemberState.STABLE if membership.stable else MemberState.REBALANCING
-        if membership.generation < 0:
-            state = MemberState.UNJOINED
-        me = membership.membership
-        return ConsumerGroupMetadata(self.config["group_id"], me.generation, me.member_id, me.instance_id, state)
-
-    def _committing(self) -> Committer:
-        self._check_open()
-        if self._committer is None:
-            raise KafkaConfigurationError("A consumer without a group_id has nowhere to commit offsets.")
-        return self._committer
-
-    def _consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Where the application is: after the last record that was handed out."""
-        with self._fetcher.changed:
-            return {
-                where: OffsetAndMetadata(self._ahead.get(where, reading.position), "", reading.position_epoch)
-                for where, reading in self._fetcher.readings.items()
-                if reading.position is not None
-            }
-
-    def _commit_before_revoking(self) -> None:
-        if self.config["enable_auto_commit"] and self._committer is not None:
-            self._committer.commit_quietly(self._timeout)
 
     # ------------------------------------------------------------------------------------------------------- topics
 
@@ -362,6 +317,12 @@ class KafkaConsumer(Seeking):
             self._network.close()
 
         self._background.close(last)
+        if self._committer is not None:
+            self._committer.tell()
+        self._interceptors.close()
+        for name in ("key_deserializer", "value_deserializer"):
+            if hasattr(self.config[name], "deserialize") and hasattr(self.config[name], "close"):
+                self.config[name].close()
 
     def _leave_group(self, *, autocommit: bool = True, timeout_ms: float | None = None) -> None:
         if self._rebalancer is None or self._subscription is None:
@@ -380,15 +341,7 @@ class KafkaConsumer(Seeking):
 
     def metrics(self, raw: bool = False) -> dict[str, dict[str, float]]:
         """What was done so far, under Kafka's names."""
-        counters = self._fetcher.counters
-        return {
-            "consumer-fetch-manager-metrics": {
-                "fetch-total": counters.fetches,
-                "bytes-consumed-total": counters.bytes,
-                "records-consumed-total": counters.records,
-                "fetch-size-avg": counters.bytes / counters.fetches if counters.fetches else 0.0,
-            }
-        }
+        return measured(self._fetcher, self._rebalancer, self._committer)
 
     def __enter__(self) -> KafkaConsumer:
         return self

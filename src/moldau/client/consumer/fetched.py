@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from struct import Struct
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from moldau import _speed
 from moldau.client.fetching import AbortedFilter
@@ -29,12 +29,24 @@ if _speed.COMPILED:
 else:
     from moldau._speed.reference.consumed import BatchCursor, ConsumerRecord
 
-__all__ = ["ConsumerRecord", "Deserialize", "FetchedRecords", "whole_batches"]
+__all__ = ["ConsumerRecord", "Deserialize", "Deserializers", "FetchedRecords", "whole_batches"]
 
 Deserialize = Callable[[Any], Any] | None
 
 _PREFIX: Final = Struct(">qi")
 _MAGIC_AT: Final = 16
+
+
+class Deserializers(NamedTuple):
+    """Functions see the bytes alone and are called while a record is made; `finish` is for those who look at the whole
+    record (its topic, its headers), and comes after."""
+
+    key: Deserialize = None
+    value: Deserialize = None
+    finish: Callable[[ConsumerRecord], None] | None = None
+
+
+AS_THEY_ARE: Final = Deserializers()
 
 
 class FetchedRecords:
@@ -49,7 +61,7 @@ class FetchedRecords:
         aborted: Sequence[tuple[int, int]] = (),
         committed_only: bool = False,
         check_crc: bool = True,
-        deserializers: tuple[Deserialize, Deserialize] = (None, None),
+        deserializers: Deserializers = AS_THEY_ARE,
     ) -> None:
         self.where = where
         self.position = position
@@ -65,6 +77,9 @@ class FetchedRecords:
         self._at = 0
         self._cursor: BatchCursor | None = None
         self._reading: BatchHeader | None = None
+        self._body: tuple[BatchHeader, tuple[Any, int, int]] | None = None
+        # Of the batch the last record taken came from.
+        self.epoch = NO_EPOCH
         self.size = end
         self.next_position = max(position, headers[-1].next_offset) if headers else position
         self.last_epoch = headers[-1].partition_leader_epoch if headers else NO_EPOCH
@@ -82,7 +97,7 @@ class FetchedRecords:
                 break
             assert self._reading is not None
             try:
-                records += cursor.take(most - len(records))
+                records += self._finished(cursor.take(most - len(records)))
             except Exception:
                 self._back_to(self._reading)
                 if most == 1 or records:
@@ -92,6 +107,7 @@ class FetchedRecords:
                 # A deserializer failed on one of them: those before it are good, and are found one by one.
                 return self._one_by_one(most)
             self._cursor = cursor
+            self.epoch = self._reading.partition_leader_epoch
             if cursor.done:
                 self.position = max(self.position, self._reading.next_offset)
                 self._cursor = None
@@ -99,6 +115,13 @@ class FetchedRecords:
                 self.position = records[-1].offset + 1
         if self.done:
             self.position = max(self.position, self.next_position)
+        return records
+
+    def _finished(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
+        finish = self._deserializers.finish
+        if finish is not None:
+            for record in records:
+                finish(record)
         return records
 
     def _one_by_one(self, most: int) -> list[ConsumerRecord]:
@@ -118,16 +141,31 @@ class FetchedRecords:
         self._at -= header.size
         self._cursor = None
 
-    def columns(self, builder: ColumnBuilder) -> None:
-        """Puts all that is left into columns, without an object per record."""
+    def columns(self, builder: ColumnBuilder, most: int) -> None:
+        """Puts what is left into columns, without an object per record, until the builder has `most` rows."""
         if self._cursor is not None and self._reading is not None:
             self._back_to(self._reading)
-        while self._batches:
+        while self._batches and builder.rows < most:
             header, at = self._next()
             if self._shows(header, at):
-                body, start, end = batch_body(header, self._data, at)
-                builder.append(header, body, start, end, first_offset=self.position)
-        self.position = max(self.position, self.next_position)
+                body, start, end = self._uncompressed(header, at)
+                # Offsets count up, so a window of so many offsets never holds more records; it may hold fewer.
+                until = min(header.next_offset, max(self.position, header.base_offset) + most - builder.rows)
+                builder.append(header, body, start, end, first_offset=self.position, end_offset=until)
+                self.epoch = header.partition_leader_epoch
+                if until < header.next_offset:
+                    self.position = until
+                    self._back_to(header)
+                    continue
+            self.position = max(self.position, header.next_offset)
+        if self.done:
+            self.position = max(self.position, self.next_position)
+
+    def _uncompressed(self, header: BatchHeader, at: int) -> tuple[Any, int, int]:
+        """Kept for the batch that is being taken in parts."""
+        if self._body is None or self._body[0] is not header:
+            self._body = header, batch_body(header, self._data, at)
+        return self._body[1]
 
     def _open(self) -> BatchCursor | None:
         while self._batches:
@@ -137,7 +175,7 @@ class FetchedRecords:
             body, start, end = batch_body(header, self._data, at)
             self._reading = header
             topic, partition = self.where
-            return BatchCursor(header, body, start, end, topic, partition, self.position, *self._deserializers)
+            return BatchCursor(header, body, start, end, topic, partition, self.position, *self._deserializers[:2])
         return None
 
     def _next(self) -> tuple[BatchHeader, int]:

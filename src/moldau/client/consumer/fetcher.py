@@ -5,7 +5,8 @@ ahead already. So while the application works on one answer the next is on its w
 answers per partition.
 
 A fetch that waits at the broker holds up those behind it on its connection. If partitions were left out because enough
-of them is here already, the fetch therefore waits only briefly, and longer the longer nothing happens.
+of them is here already, the fetch therefore waits only briefly, and longer the longer nothing happens; what cannot even
+wait for that goes aside (`flights`).
 """
 
 from __future__ import annotations
@@ -13,17 +14,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from moldau.client.admin.offsets import IsolationLevel
-from moldau.client.consumer.fetched import Deserialize, FetchedRecords
+from moldau.client.consumer.fetched import Deserializers, FetchedRecords
+from moldau.client.consumer.flights import ASIDE, MAIN, Flights
 from moldau.client.consumer.reading import Reading
+from moldau.client.consumer.reset import ResetPolicy
 from moldau.client.consumer.sessions import FetchSession, Wanted
-from moldau.client.exceptions import LogTruncationError, named
+from moldau.client.consumer.validation import EpochEnd, PositionValidator, needs_validation
+from moldau.client.exceptions import named
 from moldau.client.link import Link
 from moldau.client.metadata import ClusterView
 from moldau.client.network import ClientNetwork
-from moldau.client.structs import OffsetAndMetadata
 from moldau.errors import ErrorCode, KafkaError, MoldauError, ProtocolError, error_code
 from moldau.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from moldau.types import NO_EPOCH, ZERO_UUID, TopicPartition
@@ -31,12 +34,11 @@ from moldau.types import NO_EPOCH, ZERO_UUID, TopicPartition
 # From the next version on Fetch names topics by id only.
 _LAST_BY_NAME: Final = 12
 
-# Fetches wait at the broker, so they have connections of their own.
-_LANE: Final = "fetch"
+# From this one on brokers compare the epoch of the last record fetched with their log.
+_COMPARES_EPOCHS: Final = 12
 
 _SHORT_WAIT_MS: Final = 5
 _GRACE: Final = 30.0
-_PREFERENCE_SECONDS: Final = 300.0
 
 _FORGOTTEN: Final = (
     ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
@@ -56,8 +58,14 @@ class FetchOptions:
     check_crcs: bool
     rack: str
     sessions: bool
-    reset: int | None
-    deserializers: Callable[[str], tuple[Deserialize, Deserialize]]
+    reset: ResetPolicy | None
+    # How long a replica that a leader recommended is read from before the leader is asked again, in seconds.
+    preference: float
+    deserializers: Deserializers
+
+
+# What a fetch was sent for: the turn of each reading, and the leader epoch it was sent with.
+Turns: TypeAlias = dict[Reading, tuple[int, int]]
 
 
 @dataclass(slots=True)
@@ -78,10 +86,11 @@ class Fetcher:
         self.readings: dict[TopicPartition, Reading] = {}
         self.error: BaseException | None = None
         self.find_positions: Callable[[list[Reading]], None] = lambda readings: None
-        self._sessions: dict[int, tuple[Link, FetchSession]] = {}
-        self._flying: set[int] = set()
+        self._sessions: dict[tuple[int, str], tuple[Link, FetchSession]] = {}
+        self._flights = Flights()
+        self.validator = PositionValidator(self)
         self._patience: dict[int, int] = {}
-        self._retry_set = False
+        self._retry_at: float | None = None
         self._closed = False
         network.watch(self._look_at)
 
@@ -121,51 +130,87 @@ class Fetcher:
         if unknown:
             self.network.topics_of_interest |= unknown
             self.network.refresh()
-        for node, group in self._by_node(readings, now).items():
-            self._fetch(node, group)
+        self._sort(readings, now)
 
-    def _by_node(self, readings: Iterable[Reading], now: float) -> dict[int, list[Reading]]:
+    def _sort(self, readings: Iterable[Reading], now: float) -> None:
+        """Everything that may be asked for goes to its node."""
         groups: dict[int, list[Reading]] = {}
+        beside: dict[int, list[Reading]] = {}
+        unsure: list[Reading] = []
         waiting = False
         for reading in readings:
-            if reading.position is None or reading.paused or reading.in_flight:
+            if reading.position is None or reading.paused or reading.in_flight or reading.looking:
                 waiting = waiting or (reading.position is None and not reading.looking)
-                continue
-            if reading.not_before > now:
+            elif reading.not_before > now or (node := self._node_for(reading, now)) < 0:
                 waiting = True
-                continue
-            node = self._node_for(reading, now)
-            if node < 0:
-                waiting = True
-            elif node not in self._flying:
+            elif needs_validation(reading, self.leader_epoch(reading)):
+                unsure.append(reading)
+            elif not self._flights.underway(node, MAIN):
                 groups.setdefault(node, []).append(reading)
+            elif reading.fetchable:
+                beside.setdefault(node, []).append(reading)
         if waiting:
             self._look_again()
-        return groups
+        if unsure:
+            self.validator.validate(unsure)
+        for node, group in groups.items():
+            self._fetch(node, MAIN, group)
+        for node, group in beside.items():
+            self._go_aside(node, group, now)
+
+    def _go_aside(self, node: int, group: list[Reading], now: float) -> None:
+        plan = self._flights.aside(node, now)
+        if plan is None:
+            return
+        delay, wait = plan
+        if delay > 0:
+            self._look_again(delay)
+        else:
+            self._fetch(node, ASIDE, group, int(wait * 1000))
 
     def _node_for(self, reading: Reading, now: float) -> int:
         """The replica the leader recommended, while that holds; else the leader, -1 if there is none at the moment."""
-        if reading.preferred >= 0:
-            if reading.preferred_until > now and reading.preferred in self.network.view.brokers:
-                return reading.preferred
+        preferred = reading.preferred
+        if preferred >= 0:
+            there = preferred in self.network.view.brokers and self.network.blocked_for(preferred, MAIN) <= 0
+            if there and reading.preferred_until > now:
+                return preferred
             reading.preferred = -1
         try:
             return self.network.view.leader(reading.where)
         except KafkaError as error:
-            self._stumble(reading, error)
+            self.stumble(reading, error)
             return -1
 
-    def _fetch(self, node: int, group: list[Reading]) -> None:
-        link = self._ready_link(node)
+    def leader_epoch(self, reading: Reading) -> int:
+        try:
+            return self.network.view.partition(reading.where).leader_epoch
+        except KafkaError:
+            return NO_EPOCH
+
+    def _fetch(self, node: int, lane: str, group: list[Reading], longest: int | None = None) -> None:
+        link = self._ready_link(node, lane)
         if link is None:
-            return
-        wanted = {each.where: self._wanted(each) for each in group if each.fetchable}
-        if not wanted:
             return
         view = self.network.view
         options = self.options
-        held_back = len(wanted) < len(group)
-        wait = self._patience.get(node, _SHORT_WAIT_MS) if held_back else options.max_wait_ms
+        assert link.versions is not None
+        compares = link.versions.ranges.get(FetchRequest.API_KEY, (0, 0))[1] >= _COMPARES_EPOCHS
+        wanted: dict[TopicPartition, Wanted] = {}
+        turns: Turns = {}
+        with self.changed:  # an application may seek at any moment: position and turn belong together
+            for reading in group:
+                if reading.fetchable and not reading.in_flight:
+                    wanted[reading.where] = what = self._wanted(reading, compares)
+                    reading.sent = reading.turn
+                    turns[reading] = reading.turn, what.leader_epoch
+        if not wanted:
+            return
+        known = [view.topics.get(where.topic) for where in wanted]
+        most = _LAST_BY_NAME if any(topic is None or topic.id == ZERO_UUID for topic in known) else None
+        wait = options.max_wait_ms if longest is None else longest
+        if len(wanted) < len(group):
+            wait = self._patience.get(node, _SHORT_WAIT_MS)
         wait = min(wait, options.max_wait_ms)
         request = FetchRequest(
             max_wait_ms=wait,
@@ -174,23 +219,18 @@ class Fetcher:
             isolation_level=options.isolation,
             rack_id=options.rack,
         )
-        session = self._session(node, link)
+        session = self._session(node, lane, link)
         session.fill(request, wanted, view)
-        nameless = any(view.topics[where.topic].id == ZERO_UUID for where in wanted if where.topic in view.topics)
-        turns = {}
-        for reading in group:
-            if reading.where in wanted:
-                reading.in_flight = True
-                turns[reading] = reading.turn
-        self._flying.add(node)
+        self._flights.begin(node, lane, self.network.clock.monotonic(), wait / 1000)
         self.counters.fetches += 1
         timeout = wait / 1000 + max(_GRACE, self.network.request_timeout)
 
         def answered(response: FetchResponse | None, error: BaseException | None) -> None:
-            self._flying.discard(node)
-            for reading in turns:
-                reading.in_flight = False
-            self._patience[node] = min(wait * 2, options.max_wait_ms)
+            self._flights.end(node, lane)
+            for reading, (turn, _) in turns.items():
+                reading.back(turn)
+            if lane == MAIN:
+                self._patience[node] = min(max(wait, _SHORT_WAIT_MS) * 2, options.max_wait_ms)
             try:
                 if response is None:
                     session.reset()
@@ -200,49 +240,48 @@ class Fetcher:
             finally:
                 self.pump()
 
-        link.ask(request, timeout, at_most=_LAST_BY_NAME if nameless else None).then(answered)
+        link.ask(request, timeout, at_most=most).then(answered)
 
-    def _ready_link(self, node: int) -> Link | None:
-        if self.network.blocked_for(node, _LANE) > 0:
+    def _ready_link(self, node: int, lane: str) -> Link | None:
+        if self.network.blocked_for(node, lane) > 0:
             self._look_again()
             return None
         try:
-            link = self.network.link(node, _LANE)
+            link = self.network.link(node, lane)
         except MoldauError:
             self.network.refresh()
             self._look_again()
             return None
         if link.versions is None:
             if not link.ready.settled:
-                self._flying.add(node)  # until it stands, nobody else has to wait for the same
-                link.ready.then(lambda _link, error: self._linked(node, error))
+                # Until it stands, nobody else has to wait for the same.
+                self._flights.begin(node, lane, self.network.clock.monotonic())
+                link.ready.then(lambda _link, error: self._linked(node, lane, error))
             return None
         return link
 
-    def _linked(self, node: int, error: BaseException | None) -> None:
-        self._flying.discard(node)
+    def _linked(self, node: int, lane: str, error: BaseException | None) -> None:
+        self._flights.end(node, lane)
         if error is not None:
             self.network.refresh()
         self.pump()
 
-    def _session(self, node: int, link: Link) -> FetchSession:
-        known = self._sessions.get(node)
+    def _session(self, node: int, lane: str, link: Link) -> FetchSession:
+        known = self._sessions.get((node, lane))
         if known is None or known[0] is not link:
-            self._sessions[node] = known = (link, FetchSession(incremental=self.options.sessions))
+            # What goes aside is something else each time; there is nothing to remember.
+            session = FetchSession(incremental=self.options.sessions and lane == MAIN)
+            self._sessions[node, lane] = known = (link, session)
         return known[1]
 
-    def _wanted(self, reading: Reading) -> Wanted:
-        epoch = NO_EPOCH
-        try:
-            epoch = self.network.view.partition(reading.where).leader_epoch
-        except KafkaError:
-            pass
-        options = self.options
-        return Wanted(reading.fetch_position, epoch, reading.fetch_epoch, -1, options.partition_bytes)
+    def _wanted(self, reading: Reading, compares: bool) -> Wanted:
+        epoch = self.leader_epoch(reading)
+        last_epoch = reading.fetch_epoch if compares else NO_EPOCH
+        return Wanted(reading.fetch_position, epoch, last_epoch, -1, self.options.partition_bytes)
 
     # -------------------------------------------------------------------------------------------------- answers
 
-    def _read(self, node: int, session: FetchSession, turns: dict[Reading, int], response: FetchResponse) -> None:
+    def _read(self, node: int, session: FetchSession, turns: Turns, response: FetchResponse) -> None:
         code = error_code(response.error_code)
         if code is not ErrorCode.NONE:
             session.reset()
@@ -250,32 +289,35 @@ class Fetcher:
                 self._failed(turns, KafkaError(code))
             return
         session.answered(response.session_id)
-        by_where = {reading.where: (reading, turn) for reading, turn in turns.items()}
+        by_where = {reading.where: (reading, *sent) for reading, sent in turns.items()}
         with self.changed:
             for topic in response.responses:
                 known = None if topic.topic else self.network.view.topic_by_id(topic.topic_id)
                 name = topic.topic or (known.name if known else "")
                 for data in topic.partitions:
-                    reading, turn = by_where.get(TopicPartition(name, data.partition_index), (None, -1))
+                    where = TopicPartition(name, data.partition_index)
+                    reading, turn, epoch = by_where.get(where, (None, -1, NO_EPOCH))
                     # A partition may have been given up or moved elsewhere while its fetch was on its way.
                     if reading is not None and self.readings.get(reading.where) is reading and reading.turn == turn:
-                        self._take(node, reading, data)
+                        self._take(node, reading, epoch, data)
             self.changed.notify_all()
 
-    def _take(self, node: int, reading: Reading, data: PartitionData) -> None:
+    def _take(self, node: int, reading: Reading, epoch: int, data: PartitionData) -> None:
         code = error_code(data.error_code)
         if code is not ErrorCode.NONE:
             self._refused(node, reading, code, data)
             return
+        reading.taken_at = self.network.clock.now_ms()
         reading.end = data.high_watermark
         reading.last_stable = data.last_stable_offset
         reading.log_start = data.log_start_offset
         if data.diverging_epoch.end_offset >= 0:
-            self._diverged(reading, data)
+            self.validator.cut_back(reading, EpochEnd(data.diverging_epoch.epoch, data.diverging_epoch.end_offset))
             return
+        reading.checked_epoch = epoch
         if data.preferred_read_replica >= 0 and data.preferred_read_replica != node:
             reading.preferred = data.preferred_read_replica
-            reading.preferred_until = self.network.clock.monotonic() + _PREFERENCE_SECONDS
+            reading.preferred_until = self.network.clock.monotonic() + self.options.preference
         if not isinstance(data.records, memoryview) or not len(data.records):
             return
         try:
@@ -286,10 +328,10 @@ class Fetcher:
                 aborted=[(each.producer_id, each.first_offset) for each in data.aborted_transactions or ()],
                 committed_only=self.options.isolation is IsolationLevel.READ_COMMITTED,
                 check_crc=self.options.check_crcs,
-                deserializers=self.options.deserializers(reading.where.topic),
+                deserializers=self.options.deserializers,
             )
         except ProtocolError as error:
-            self._fatal(KafkaError(ErrorCode.CORRUPT_MESSAGE, f"Partition {reading.where}: {error}."), reading)
+            self.fatal(KafkaError(ErrorCode.CORRUPT_MESSAGE, f"Partition {reading.where}: {error}."), reading)
             return
         self.counters.bytes += records.size
         self._patience.pop(node, None)
@@ -300,40 +342,38 @@ class Fetcher:
         if code is ErrorCode.OFFSET_OUT_OF_RANGE:
             if reading.preferred >= 0 and reading.preferred == node:
                 reading.preferred = -1  # a follower may simply not be that far yet
+                self._pause(reading)
             elif self.options.reset is None:
-                self._fatal(KafkaError(code, f"Partition {where} has no offset {reading.fetch_position}."), reading)
-            elif not reading.buffered:
-                reading.seek_by_time(self.options.reset)
+                self.fatal(KafkaError(code, f"Partition {where} has no offset {reading.fetch_position}."), reading)
+            elif reading.buffered:
+                self._pause(reading)  # what is here is still good, and is handed out first
+            else:
+                reading.seek_by_time(self.options.reset.time(self.network.clock.now_ms()))
         elif code.retriable or code is ErrorCode.UNKNOWN_SERVER_ERROR:
             reading.preferred = -1
-            self._stumble(reading, KafkaError(code))
+            self.stumble(reading, KafkaError(code))
         else:
-            self._fatal(KafkaError(code, f"Partition {where}: {code.text}"), reading)
+            self.fatal(KafkaError(code, f"Partition {where}: {code.text}"), reading)
 
-    def _diverged(self, reading: Reading, data: PartitionData) -> None:
-        """The log was cut back below what we have read (KIP-320)."""
-        end = data.diverging_epoch.end_offset
-        if self.options.reset is None:
-            safe = OffsetAndMetadata(end, "", data.diverging_epoch.epoch)
-            self._fatal(LogTruncationError({reading.where: safe}), reading)
-        else:
-            reading.seek(min(end, reading.fetch_position), data.diverging_epoch.epoch)
-
-    def _failed(self, turns: dict[Reading, int], error: BaseException | None) -> None:
+    def _failed(self, turns: Turns, error: BaseException | None) -> None:
         for reading in turns:
-            self._stumble(reading, error)
+            reading.preferred = -1  # the leader is always right
+            self.stumble(reading, error)
 
-    def _stumble(self, reading: Reading, error: BaseException | None) -> None:
+    def stumble(self, reading: Reading, error: BaseException | None) -> None:
         """Tries again a little later, with nothing believed about leaders."""
-        reading.not_before = self.network.clock.monotonic() + self.network.backoff.delay(0)
+        self._pause(reading)
         if isinstance(error, KafkaError) and error.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
-            self._fatal(error, reading)
+            self.fatal(error, reading)
         self.network.topics_of_interest.add(reading.where.topic)
         self.network.doubt()
         self.network.refresh()
+
+    def _pause(self, reading: Reading) -> None:
+        reading.not_before = self.network.clock.monotonic() + self.network.backoff.delay(0)
         self._look_again()
 
-    def _fatal(self, error: KafkaError, reading: Reading | None = None) -> None:
+    def fatal(self, error: KafkaError, reading: Reading | None = None) -> None:
         """What the application has to hear; it is told at its next poll, and reading goes on after a pause."""
         with self.changed:
             self.error = named(error)
@@ -342,13 +382,16 @@ class Fetcher:
             self.changed.notify_all()
         self._look_again()
 
-    def _look_again(self) -> None:
-        if self._retry_set or self._closed:
+    def _look_again(self, delay: float | None = None) -> None:
+        """After the usual pause, or sooner."""
+        due = self.network.clock.monotonic() + (self.network.backoff.first if delay is None else delay)
+        if self._closed or (self._retry_at is not None and self._retry_at <= due):
             return
-        self._retry_set = True
+        self._retry_at = due
 
         def again() -> None:
-            self._retry_set = False
-            self.pump()
+            if self._retry_at == due:
+                self._retry_at = None
+                self.pump()
 
-        self.network.loop.call_later(self.network.backoff.first, again)
+        self.network.loop.call_later(due - self.network.clock.monotonic(), again)

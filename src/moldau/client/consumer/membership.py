@@ -76,10 +76,14 @@ class ClassicMembership:
         self._timer: TimerHandle | None = None
         self._beating = False
         self._closed = False
+        self.rounds = 0
+        self.heartbeats = 0
         network.watch(self._look_at)
 
     @property
     def membership(self) -> Membership:
+        if self.generation < 0:
+            return Membership()
         return Membership(self.generation, self.member_id, self.options.instance_id)
 
     @property
@@ -109,7 +113,11 @@ class ClassicMembership:
                     yield Pause(failures, error)
                     failures += 1
                 continue
+            if self._closed:
+                yield from self.leave()  # nobody waits for it any more
+                return joined
             self._stable = True
+            self.rounds += 1
             self._schedule()
             return joined
 
@@ -147,7 +155,6 @@ class ClassicMembership:
 
     def _join_group(self) -> Conversation[JoinGroupResponse]:
         options = self.options
-        me = Member(sorted(self.topics), self.owned, self.generation, options.instance_id)
         patience = options.rebalance_timeout_ms / 1000 + _GRACE
         while True:
             request = JoinGroupRequest(
@@ -158,7 +165,7 @@ class ClassicMembership:
                 group_instance_id=options.instance_id,
                 protocol_type=_PROTOCOL_TYPE,
                 protocols=[
-                    JoinGroupRequestProtocol(name=each.name, metadata=encode_subscription(each, me))
+                    JoinGroupRequestProtocol(name=each.name, metadata=encode_subscription(each, self._says(each)))
                     for each in options.assignors
                 ],
             )
@@ -168,6 +175,18 @@ class ClassicMembership:
                 continue
             _check(response.error_code)
             return response
+
+    def _says(self, assignor: PartitionAssignor) -> Member:
+        """What we say of ourselves. While assignors of both kinds are offered, as in an upgrade from one kind to the
+        other, everything was given back before joining: a cooperative assignor must not wait for us to do so."""
+        kept = self.cooperative or not assignor.cooperative
+        owned = self.owned if kept else ()
+        return Member(sorted(self.topics), owned, self.generation, self.options.instance_id)
+
+    @property
+    def cooperative(self) -> bool:
+        """Whether what is ours is kept while joining: only if no assignor that may be chosen forbids it."""
+        return all(each.cooperative for each in self.options.assignors)
 
     def _decide(
         self, assignor: PartitionAssignor, answer: JoinGroupResponse
@@ -212,6 +231,7 @@ class ClassicMembership:
         if self._beating:
             return
         self._beating = True
+        self.heartbeats += 1
         generation = self.generation
         self._network.perform(self._heartbeat(), self.options.session_timeout_ms / 1000).then(
             lambda code, _error: self._heard(generation, code)

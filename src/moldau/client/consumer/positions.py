@@ -55,11 +55,12 @@ class PositionFinder:
         for reading in readings:
             if reading.where in starts:
                 continue
-            time = default if reading.reset is None else reading.reset
-            if time is None:
-                missing.append(reading.where)
+            if reading.reset is not None:
+                times[reading.where] = reading.reset
+            elif default is not None:
+                times[reading.where] = default.time(self._fetcher.network.clock.now_ms())
             else:
-                times[reading.where] = time
+                missing.append(reading.where)
         starts.update((yield from self._by_time(times)))
         if missing:
             names = ", ".join(str(where) for where in missing)

@@ -20,19 +20,9 @@ EARLIEST: Final = -2
 
 class Reading:
     __slots__ = (
-        *(
-            "asked",
-            "buffered",
-            "end",
-            "fetch_epoch",
-            "fetch_position",
-            "in_flight",
-            "last_stable",
-            "log_start",
-            "looking",
-        ),
-        *("not_before", "paused", "position", "position_epoch", "preferred", "preferred_until", "reset"),
-        *("turn", "where"),
+        *("asked", "buffered", "checked_epoch", "end", "fetch_epoch", "fetch_position", "last_stable", "log_start"),
+        *("looking", "not_before", "paused", "position", "position_epoch", "preferred", "preferred_until", "reset"),
+        *("sent", "taken_at", "turn", "where"),
     )
 
     def __init__(self, where: TopicPartition) -> None:
@@ -46,7 +36,10 @@ class Reading:
         self.reset: int | None = None
         self.paused = False
         self.looking = False
-        self.in_flight = False
+        # The turn for which a fetch is on its way: after a seek there is none, whatever still comes for the old place.
+        self.sent = -1
+        # The leader epoch the position was last found to agree with.
+        self.checked_epoch = NO_EPOCH
         self.not_before = 0.0
         self.end = NO_OFFSET
         self.last_stable = NO_OFFSET
@@ -54,16 +47,28 @@ class Reading:
         self.preferred = -1
         self.preferred_until = 0.0
         self.turn = 0
+        # When records of it were last asked for from a broker and answered, in milliseconds since the epoch.
+        self.taken_at = 0
         self.buffered: deque[FetchedRecords] = deque()
 
     @property
     def fetchable(self) -> bool:
         return self.position is not None and not self.paused and len(self.buffered) < AHEAD
 
+    @property
+    def in_flight(self) -> bool:
+        return self.sent == self.turn
+
+    def back(self, turn: int) -> None:
+        """The fetch that was sent in this turn is over."""
+        if self.sent == turn:
+            self.sent = -1
+
     def seek(self, offset: int, epoch: int = NO_EPOCH) -> None:
         """Goes on at `offset`; what was fetched for another place is dropped, and what is on its way will be."""
         self.position = self.fetch_position = offset
         self.position_epoch = self.fetch_epoch = epoch
+        self.checked_epoch = NO_EPOCH
         self.reset = None
         self.buffered.clear()
         self.turn += 1

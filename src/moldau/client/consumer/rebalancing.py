@@ -120,7 +120,7 @@ class Rebalancer:
             gone, self._current = self._current, set()
             self._assigned(())
             self._tell("on_partitions_lost", gone)
-        elif not all(each.cooperative for each in membership.options.assignors):
+        elif not membership.cooperative:
             self._before_revoking()
             gone, self._current = self._current, set()
             self._tell("on_partitions_revoked", gone)
@@ -144,7 +144,12 @@ class Rebalancer:
         self._before_revoking()
         gone, self._current = self._current, set()
         self._tell("on_partitions_revoked", gone)
-        self._network.unwatch(self._look_at)
+
+    def begin_anew(self, membership: ClassicMembership) -> None:
+        """After leaving: nothing is wanted, and what is still said of the former membership is nobody's business."""
+        self.pattern = self.listener = self._joining = None
+        self._current = set()
+        self.membership = membership
 
     def _tell(self, what: str, partitions: set[TopicPartition], *, always: bool = False) -> None:
         if self.listener is None or not (partitions or always):

@@ -68,7 +68,11 @@ class ConsumerMembership(ClassicMembership):
                 yield Pause(failures, error)
                 failures += 1
                 continue
+            if self._closed:
+                yield from self.leave()
+                return Joined(self.options.assignors[0], [])
             self._stable = True
+            self.rounds += 1
             self._schedule()
             return Joined(self.options.assignors[0], list(self._target))
 

@@ -49,8 +49,9 @@ class Seeking(ABC):
         """The next poll goes on here."""
         if not isinstance(offset, int) or offset < 0:
             raise IllegalArgumentError("An offset is a number from 0 on.")
-        for reading in self._readings([partition]):
-            reading.seek(offset)
+        with self._fetcher.changed:
+            for reading in self._readings([partition]):
+                reading.seek(offset)
         self._moved([partition])
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
@@ -58,6 +59,12 @@ class Seeking(ABC):
 
     def seek_to_end(self, *partitions: TopicPartition) -> None:
         self._seek_by_time(partitions, LATEST)
+
+    def seek_to_time(self, timestamp_ms: int, *partitions: TopicPartition) -> None:
+        """The next poll goes on with the first record that is not older; at the end where all are."""
+        if not isinstance(timestamp_ms, int) or timestamp_ms < 0:
+            raise IllegalArgumentError("A time is a number of milliseconds from 0 on.")
+        self._seek_by_time(partitions, timestamp_ms)
 
     def _seek_by_time(self, partitions: Sequence[TopicPartition], time: int) -> None:
         chosen = partitions or tuple(self.assignment())
@@ -90,6 +97,16 @@ class Seeking(ABC):
     def highwater(self, partition: TopicPartition) -> int | None:
         (reading,) = self._readings([partition])
         return reading.end if reading.end >= 0 else None
+
+    def last_stable_offset(self, partition: TopicPartition) -> int | None:
+        """Up to where no transaction is open, as of the last fetch; None before the first."""
+        (reading,) = self._readings([partition])
+        return reading.last_stable if reading.last_stable >= 0 else None
+
+    def last_poll_timestamp(self, partition: TopicPartition) -> int | None:
+        """When a broker last answered about the partition, in milliseconds since the epoch; None before the first."""
+        (reading,) = self._readings([partition])
+        return reading.taken_at or None
 
     def beginning_offsets(
         self, partitions: Iterable[TopicPartition], timeout_ms: float | None = None

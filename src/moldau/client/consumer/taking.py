@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from moldau.client.consumer.fetched import ConsumerRecord
 from moldau.client.consumer.fetcher import Fetcher
 from moldau.client.consumer.reading import Reading
 from moldau.protocol.records import ColumnBuilder, Columns
 from moldau.types import TopicPartition
+
+# A column of bytes ends at 2 GiB; one answer more fits in any case.
+_COLUMN_BYTES: Final = 1 << 29
 
 
 def take_records(
@@ -44,23 +47,30 @@ def take_records(
     return taken, drained
 
 
-def take_columns(fetcher: Fetcher, order: list[TopicPartition]) -> tuple[dict[TopicPartition, Columns], bool]:
-    """Everything that is here, as columns."""
+def take_columns(
+    fetcher: Fetcher, order: list[TopicPartition], most: int
+) -> tuple[dict[TopicPartition, Columns], bool]:
+    """The same as columns; `most` rows of all partitions together."""
     taken: dict[TopicPartition, Any] = {}
     drained = False
+    left = most
     with fetcher.changed:
-        for where in order:
+        for where in tuple(order):
             reading = fetcher.readings.get(where)
             if reading is None or reading.paused or not reading.buffered:
                 continue
             builder = ColumnBuilder(headers=True)
-            while reading.buffered:
-                reading.buffered[0].columns(builder)
+            while reading.buffered and builder.rows < left and builder.size < _COLUMN_BYTES:
+                reading.buffered[0].columns(builder, left)
                 drained = _step(reading) or drained
             columns = builder.finish()
             if columns.rows:
                 taken[where] = columns
-                fetcher.counters.records += columns.rows
+                left -= columns.rows
+            if left <= 0:
+                _to_the_end(order, where, reading)
+                break
+    fetcher.counters.records += most - left
     return taken, drained
 
 
@@ -68,7 +78,8 @@ def _step(reading: Reading) -> bool:
     """The position follows what was taken; an answer that is used up makes room for the next."""
     fetched = reading.buffered[0]
     reading.position = fetched.position
-    reading.position_epoch = fetched.last_epoch
+    if fetched.epoch >= 0:
+        reading.position_epoch = fetched.epoch
     if not fetched.done:
         return False
     reading.buffered.popleft()

@@ -7,7 +7,7 @@ thousand records is one assignment, and a future nobody looks at costs nothing m
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -81,6 +81,29 @@ class Delivery:
         for future, callback, on_error in callbacks:
             future.tell(callback, on_error)
 
+    def described(self, records: Iterable[SentRecord]) -> Iterator[RecordMetadata]:
+        """Where the records of this batch were written, for many at once; only after it was acknowledged."""
+        topic, partition, base = self.topic, self.partition, self.base_offset
+        where = TopicPartition(topic, partition)
+        # Past the class's own constructor, which takes as long as all the rest.
+        make, kind = tuple.__new__, RecordMetadata
+        append_time = self.append_time
+        for each in records:
+            yield make(
+                kind,
+                (
+                    topic,
+                    partition,
+                    where,
+                    base if base == NO_OFFSET else base + each.index,
+                    each.stamp if append_time == NO_TIMESTAMP else append_time,
+                    None,
+                    each.serialized_key_size,
+                    each.serialized_value_size,
+                    each.serialized_header_size,
+                ),
+            )
+
     def split(self, parts: Sequence[tuple[int, Delivery]]) -> None:
         """The records from each index on are now in another batch."""
         with self._lock:
@@ -135,18 +158,7 @@ class FutureRecordMetadata(SentRecord):
         delivery = self._followed()
         if not delivery.done or delivery.error is not None:
             return None
-        offset, partition = delivery.base_offset, delivery.partition
-        return RecordMetadata(
-            delivery.topic,
-            partition,
-            TopicPartition(delivery.topic, partition),
-            offset if offset == NO_OFFSET else offset + self.index,
-            self.stamp if delivery.append_time == NO_TIMESTAMP else delivery.append_time,
-            None,
-            self.serialized_key_size,
-            self.serialized_value_size,
-            self.serialized_header_size,
-        )
+        return next(delivery.described((self,)))
 
     def succeeded(self) -> bool:
         return self.is_done and self.exception is None

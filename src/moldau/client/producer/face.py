@@ -25,6 +25,7 @@ from moldau.client.network import ClientNetwork
 from moldau.client.partitioning import ClusterMetadata
 from moldau.client.producer.delivery import FutureRecordMetadata, refused
 from moldau.client.producer.identity import IdempotentKeeper, IdentityKeeper
+from moldau.client.producer.interceptors import Record, failed, failed_to, pass_through
 from moldau.client.producer.sender import Sender
 from moldau.client.producer.settings import DEFAULTS, read_settings, sending_limits
 from moldau.client.producer.topics import topic_to_write
@@ -111,10 +112,29 @@ class KafkaProducer:
         timestamp_ms: int | None,
     ) -> FutureRecordMetadata:
         self._check_usable(topic, value, key)
+        record: Record = (topic, value, key, headers, partition, timestamp_ms)
+        if not self._interceptors:
+            return self._take(*record)
+        record = pass_through(self._interceptors, record)
+        try:
+            future = self._take(*record)
+        except Exception as error:
+            failed(self._interceptors, error)
+            raise
         for interceptor in self._interceptors:
-            topic, value, key, headers, partition, timestamp_ms = interceptor.on_send(
-                topic, value, key, headers, partition, timestamp_ms
-            )
+            future.add_callback(interceptor.on_acknowledgement, exception=None)
+            future.add_errback(failed_to(interceptor))
+        return future
+
+    def _take(
+        self,
+        topic: str,
+        value: Any,
+        key: Any,
+        headers: list[tuple[str, bytes]] | None,
+        partition: int | None,
+        timestamp_ms: int | None,
+    ) -> FutureRecordMetadata:
         deadline = monotonic() + self.config["max_block_ms"] / 1000
         try:
             partitions = self._wait_for_topic(topic, deadline)
@@ -129,11 +149,7 @@ class KafkaProducer:
         elif partition is not None and not 0 <= partition < partitions:
             raise ValueError(f"Topic {topic!r} has no partition {partition}; it has {partitions}.")
         self._check_size(key_bytes, value_bytes, headers)
-        future = self._wait_for_memory((topic, value_bytes, key_bytes, headers, partition, timestamp_ms), deadline)
-        for interceptor in self._interceptors:
-            future.add_callback(interceptor.on_acknowledgement, exception=None)
-            future.add_errback(_failed_to(interceptor))
-        return future
+        return self._wait_for_memory((topic, value_bytes, key_bytes, headers, partition, timestamp_ms), deadline)
 
     def _check_usable(self, topic: str, value: Any, key: Any) -> None:
         if self._closed:
@@ -289,30 +305,24 @@ class KafkaProducer:
             self._network.close()
 
         self._background.close(last)
-        for serializer in self._serializers:
-            if hasattr(serializer, "close"):
-                serializer.close()
+        for each in (*self._serializers, *self._interceptors):
+            if hasattr(each, "close"):
+                each.close()
 
     def bootstrap_connected(self) -> bool:
         return self._network.connected
 
     def metrics(self, raw: bool = False) -> dict[str, dict[str, float]]:
-        """What was done so far, under Kafka's names."""
-        counters = self._sender.counters
-        return {
-            "producer-metrics": {
-                "record-send-total": counters.records,
-                "record-error-total": counters.errors,
-                "record-retry-total": counters.retries,
-                "batch-split-total": counters.splits,
-                "outgoing-byte-total": counters.bytes,
-                "request-total": counters.requests,
-                "batch-size-avg": counters.bytes / counters.batches if counters.batches else 0.0,
-                "records-per-batch-avg": counters.records / counters.batches if counters.batches else 0.0,
-                "buffer-total-bytes": self.config["buffer_memory"],
-                "buffer-available-bytes": self.config["buffer_memory"] - self._accumulator.used,
-            }
+        """What was done so far, under Kafka's names: of the producer as a whole, and by topic."""
+        shown = self._sender.counters.shown()
+        shown["producer-metrics"] |= {
+            "buffer-total-bytes": self.config["buffer_memory"],
+            "buffer-available-bytes": self.config["buffer_memory"] - self._accumulator.used,
+            "waiting-threads": self._sender.waiting_for_memory,
+            "connection-count": self._network.connections,
+            "metadata-age": self._network.metadata_age,
         }
+        return shown
 
     def __enter__(self) -> KafkaProducer:
         return self
@@ -335,10 +345,6 @@ def _now(function: Callable[[], Any]) -> Deferred[Any]:
     result: Deferred[Any] = Deferred()
     result.resolve(function())
     return result
-
-
-def _failed_to(interceptor: Any) -> Callable[[BaseException], None]:
-    return lambda error: interceptor.on_acknowledgement(None, exception=error)
 
 
 def _closer(producer: weakref.ref[KafkaProducer]) -> Callable[[], None]:

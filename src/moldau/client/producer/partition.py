@@ -47,20 +47,23 @@ class PartitionState:
     def idle(self) -> bool:
         return not self.in_flight and not self.retries
 
-    def ready_at(self, now: float, linger: float, hurry: bool, ready_size: int) -> float:
+    def ready_at(self, linger: float, hurry: bool, ready_size: int) -> float:
         """When the next batch may go: a time, or never while others have to come back first."""
-        lane = self.lane
         if self.failing or (self.retries and self.in_flight):
             return inf
-        if self.retries or lane.waiting:
-            return self.not_before
-        batch = lane.batch
+        return max(self.not_before, self.due_at(linger, hurry, ready_size))
+
+    def due_at(self, linger: float, hurry: bool, ready_size: int) -> float:
+        """When the next batch should go, if nothing stood in its way."""
+        if self.retries or self.lane.waiting:
+            return 0.0
+        batch = self.lane.batch
         if batch is None:
             return inf
         if hurry or linger <= 0 or batch.size >= ready_size:
-            return self.not_before
+            return 0.0
         opened: float = batch.created  # type: ignore[attr-defined]
-        return max(self.not_before, opened + linger)
+        return opened + linger
 
     def first(self) -> Batch | None:
         """The batch that would go next, without taking it."""
@@ -80,7 +83,7 @@ class PartitionState:
                 self.lane.seal()
             if not self.lane.waiting:
                 return None
-            batch = self.lane.waiting.popleft()
+            batch = self._next_waiting()
         batch.attempts += 1
         self.in_flight.append(batch)
         return batch
@@ -128,13 +131,23 @@ class PartitionState:
         if self.retries:
             return gone
         while self.lane.waiting and now - self.lane.waiting[0].created >= limit:
-            gone.append(self.lane.waiting.popleft())
+            gone.append(self._next_waiting())
         batch = self.first()  # type: ignore[assignment]
         if not self.lane.waiting and batch is not None and now - batch.created >= limit:
-            self.lane.seal()
-            gone.extend(self.lane.waiting)
-            self.lane.waiting.clear()
+            gone += self._drain_lane()
         return gone
+
+    def _next_waiting(self) -> Batch:
+        batch: Batch = self.lane.waiting.popleft()
+        self.lane.taken(batch.memory)
+        return batch
+
+    def _drain_lane(self) -> list[Batch]:
+        self.lane.seal()
+        drained: list[Batch] = []
+        while self.lane.waiting:
+            drained.append(self._next_waiting())
+        return drained
 
     def unacknowledged(self) -> list[Batch]:
         everything = [*self.in_flight, *self.retries, *self.lane.waiting]
@@ -144,10 +157,8 @@ class PartitionState:
 
     def drain_unsent(self) -> list[Batch]:
         """Takes out what is not under way."""
-        self.lane.seal()
-        unsent = [*self.retries, *self.lane.waiting]
+        unsent = [*self.retries, *self._drain_lane()]
         self.retries.clear()
-        self.lane.waiting.clear()
         return unsent
 
     def drain(self) -> list[Batch]:

@@ -10,7 +10,7 @@ Under load this makes batches large by itself: while five requests are under way
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
@@ -21,10 +21,12 @@ from moldau.client.link import Link
 from moldau.client.metadata import ClusterView
 from moldau.client.network import ClientNetwork
 from moldau.client.producer.batch import Batch
+from moldau.client.producer.counters import Counters
 from moldau.client.producer.delivery import Accumulator, Delivery, FutureRecordMetadata, Lane
 from moldau.client.producer.identity import IdentityKeeper
 from moldau.client.producer.partition import PartitionState
 from moldau.client.producer.requests import Outcome, produce_request, read_outcomes
+from moldau.client.producer.stuck import StuckNodes
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.records import Compression
 from moldau.runtime.ports import TimerHandle
@@ -59,17 +61,9 @@ class SendingLimits:
     retries: float
     request_timeout: float
     delivery_timeout: float
-
-
-@dataclass(slots=True)
-class Counters:
-    records: int = 0
-    bytes: int = 0
-    requests: int = 0
-    batches: int = 0
-    retries: int = 0
-    errors: int = 0
-    splits: int = 0
+    adaptive: bool = True
+    ignore_keys: bool = False
+    availability_timeout: float = 0.0
 
 
 class Sender:
@@ -93,7 +87,10 @@ class Sender:
             ready_size=limits.batch_size,
             max_record=min(limits.max_request_size, limits.memory) - _RECORD_OVERHEAD,
             memory=limits.memory,
+            adaptive=limits.adaptive,
+            ignore_keys=limits.ignore_keys,
         )
+        self._stuck = StuckNodes(limits.availability_timeout if limits.adaptive else 0.0)
         self._identity = identity
         self._states: dict[str, list[PartitionState]] = {}
         self._in_flight: dict[int, int] = {}
@@ -124,10 +121,17 @@ class Sender:
                 leader = known.leader if known is not None and known.leader in view.brokers else -1
                 moved = moved or state.leader != leader
                 state.leader = leader
-            if grown or moved:
-                led = [index for index, state in enumerate(states) if state.leader >= 0]
-                self.accumulator.set_topic(name, [state.lane for state in states], led or range(len(states)))
+            if grown:
+                self.accumulator.set_topic(name, [state.lane for state in states], self._available(states))
+            elif moved:
+                self.accumulator.set_available(name, self._available(states))
         self.pump()
+
+    def _available(self, states: list[PartitionState]) -> Sequence[int]:
+        """Where records without a key may go: where there is a leader, and one that takes what it is sent."""
+        led = [index for index, state in enumerate(states) if state.leader >= 0]
+        moving = [index for index in led if states[index].leader not in self._stuck.nodes]
+        return moving or led or range(len(states))
 
     def states(self) -> Iterable[PartitionState]:
         return (state for states in self._states.values() for state in states)
@@ -144,13 +148,16 @@ class Sender:
         wake_at = inf
         ready: dict[int, list[PartitionState]] = {}
         hurry = self.hurries > 0 or self.waiting_for_memory > 0
-        for lane in self.accumulator.take_active():
+        active = self.accumulator.take_active()
+        for lane in active:
             state: PartitionState = lane.owner
             wake_at = min(wake_at, self._consider(state, now, hurry, ready))
             if not state.empty:
                 self.accumulator.keep_active(lane)
         for node, states in ready.items():
             wake_at = min(wake_at, self._send_to(node, states, now))
+        if self._stuck.timeout > 0:
+            wake_at = min(wake_at, self._look_for_stuck_nodes(active, hurry, now))
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -172,7 +179,7 @@ class Sender:
             if not self._identity.renew(state.identity):
                 return inf
             state.restart(self._identity.current)
-        when = state.ready_at(now, limits.linger, hurry, limits.batch_size)
+        when = state.ready_at(limits.linger, hurry, limits.batch_size)
         if when > now:
             return min(when, expiry)
         lane = state.lane
@@ -183,6 +190,14 @@ class Sender:
             return min(now + self.network.backoff.limit, expiry)
         ready.setdefault(state.leader, []).append(state)
         return expiry
+
+    def _look_for_stuck_nodes(self, active: list[Lane], hurry: bool, now: float) -> float:
+        linger, size = self.limits.linger, self.limits.batch_size
+        waiting = {lane.owner.leader for lane in active if lane.owner.due_at(linger, hurry, size) <= now}
+        if self._stuck.look(waiting, now):
+            for name, states in self._states.items():
+                self.accumulator.set_available(name, self._available(states))
+        return self._stuck.next_look
 
     def _send_to(self, node: int, states: list[PartitionState], now: float) -> float:
         blocked = self.network.blocked_for(node)
@@ -201,6 +216,7 @@ class Sender:
             batches = self._fill(states)
             if not batches:
                 break
+            self._stuck.moves(node)
             self._send(link, node, batches)
         return inf
 
@@ -244,10 +260,12 @@ class Sender:
             self._read(batches, dict.fromkeys(batches, Outcome(error)))
             return
         self._in_flight[node] = self._in_flight.get(node, 0) + 1
-        self.counters.requests += 1
+        self.counters.sent(batches)
+        sent_at = self.network.clock.monotonic()
 
         def answered(response: Any, error: BaseException | None) -> None:
             self._in_flight[node] -= 1
+            self.counters.answered(self.network.clock.monotonic() - sent_at)
             if error is not None:
                 failure = error if isinstance(error, KafkaError) else ConnectionFailed(str(error))
                 self._read(batches, dict.fromkeys(batches, Outcome(failure)))
@@ -286,23 +304,27 @@ class Sender:
             self._split(state, batch, now)
         elif out_of_step and (state.retries or state.broken):
             # Behind a batch that is to be repeated this was to be expected.
-            state.repeat(batch)
+            self._repeat(state, batch)
         elif out_of_step and not self._identity.transactional:
             state.broken = True
-            state.not_before = now + self.network.backoff.delay(state.failures)
-            state.failures += 1
-            state.repeat(batch)
+            self._repeat_later(state, batch, now)
         elif error.retriable and batch.attempts <= self.limits.retries and self._identity.usable:
-            self.counters.retries += 1
-            state.not_before = now + self.network.backoff.delay(state.failures)
-            state.failures += 1
-            state.repeat(batch)
+            self._repeat_later(state, batch, now)
             return True
         else:
             state.broken = state.broken or self._identity.numbers
             self._identity.batch_failed(error)
             self._complete(batch, outcome)
         return False
+
+    def _repeat(self, state: PartitionState, batch: Batch) -> None:
+        self.counters.of(batch.lane.topic).retries += batch.count
+        state.repeat(batch)
+
+    def _repeat_later(self, state: PartitionState, batch: Batch, now: float) -> None:
+        state.not_before = now + self.network.backoff.delay(state.failures)
+        state.failures += 1
+        self._repeat(state, batch)
 
     def _split(self, state: PartitionState, batch: Batch, now: float) -> None:
         """Two batches of half the records each, under the numbers the whole had: it was not written."""
@@ -316,14 +338,10 @@ class Sender:
         batch.delivery.split(parts)
 
     def _complete(self, batch: Batch, outcome: Outcome) -> None:
-        counters = self.counters
-        counters.batches += 1
-        counters.bytes += batch.size
         if outcome.error is None:
-            counters.records += batch.count
             batch.delivery.complete(outcome.offset, outcome.append_time)
         else:
-            counters.errors += batch.count
+            self.counters.of(batch.lane.topic).errors += batch.count
             batch.delivery.complete(NO_OFFSET, error=named(outcome.error), record_errors=outcome.record_errors)
         self._forget(batch)
 

@@ -24,6 +24,9 @@ DEFAULTS: Final[dict[str, Any]] = {
     "batch_size": 16_384,
     "linger_ms": 0,
     "partitioner": None,
+    "partitioner_adaptive_partitioning_enable": True,
+    "partitioner_availability_timeout_ms": 0,
+    "partitioner_ignore_keys": False,
     "buffer_memory": 33_554_432,
     "max_block_ms": 60_000,
     "max_request_size": 1_048_576,
@@ -86,4 +89,7 @@ def sending_limits(config: Mapping[str, Any], given: Mapping[str, Any]) -> Sendi
         retries=config["retries"],
         request_timeout=config["request_timeout_ms"] / 1000,
         delivery_timeout=config["delivery_timeout_ms"] / 1000,
+        adaptive=bool(config["partitioner_adaptive_partitioning_enable"]),
+        ignore_keys=bool(config["partitioner_ignore_keys"]),
+        availability_timeout=config["partitioner_availability_timeout_ms"] / 1000,
     )

@@ -1,0 +1,128 @@
+"""What the cluster as a whole can do: features and their levels, the quorum that keeps its metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from moldau.client.conversation import ANY_NODE, CONTROLLER, Ask, Conversation, Learn, retrying
+from moldau.errors import ErrorCode, KafkaError, error_code
+from moldau.protocol.messages import describe_quorum as quorums
+from moldau.protocol.messages import update_features as updating
+from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+
+_METADATA_TOPIC = "__cluster_metadata"
+
+
+class UpgradeType(IntEnum):
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
+
+
+@dataclass(slots=True, frozen=True)
+class Feature:
+    """Levels as (lowest, highest): what the broker supports, and what the cluster has agreed on, if it has."""
+
+    name: str
+    supported: tuple[int, int] | None = None
+    finalized: tuple[int, int] | None = None
+    # Which decision of the cluster this was; None if it is not told.
+    epoch: int | None = None
+
+
+class QuorumReplica(NamedTuple):
+    id: int
+    log_end_offset: int
+    last_fetch_timestamp: int
+    last_caught_up_timestamp: int
+
+
+@dataclass(slots=True, frozen=True)
+class QuorumDescription:
+    leader_id: int
+    leader_epoch: int
+    high_watermark: int
+    voters: tuple[QuorumReplica, ...]
+    observers: tuple[QuorumReplica, ...]
+
+
+def describe_features(*, controller: bool = False) -> Conversation[list[Feature]]:
+    def attempt() -> Conversation[list[Feature]]:
+        yield Learn((), anew=True)
+        request = ApiVersionsRequest(client_software_name="moldau", client_software_version="1")
+        response: ApiVersionsResponse = yield Ask(request, to=CONTROLLER if controller else ANY_NODE)
+        _check(response.error_code, None)
+        supported = {row.name: (row.min_version, row.max_version) for row in response.supported_features}
+        finalized = {row.name: (row.min_version_level, row.max_version_level) for row in response.finalized_features}
+        epoch = response.finalized_features_epoch
+        return [
+            Feature(
+                name,
+                supported.get(name),
+                finalized.get(name),
+                epoch if name in finalized and epoch >= 0 else None,
+            )
+            for name in sorted(supported.keys() | finalized.keys())
+        ]
+
+    return retrying(attempt)
+
+
+def update_features(
+    levels: Mapping[str, tuple[UpgradeType, int]], *, validate_only: bool = False, timeout_ms: int = 60_000
+) -> Conversation[dict[str, KafkaError | None]]:
+    """Agrees on other levels; level 0 gives a feature up."""
+    request = updating.UpdateFeaturesRequest(
+        timeout_ms=timeout_ms,
+        feature_updates=[
+            updating.FeatureUpdateKey(feature=name, max_version_level=level, upgrade_type=kind)
+            for name, (kind, level) in levels.items()
+        ],
+        validate_only=validate_only,
+    )
+
+    def attempt() -> Conversation[dict[str, KafkaError | None]]:
+        response: updating.UpdateFeaturesResponse = yield Ask(request, to=CONTROLLER)
+        _check(response.error_code, response.error_message)
+        # From version 2 on there is one answer for all, and it was good.
+        outcomes: dict[str, KafkaError | None] = dict.fromkeys(levels)
+        for row in response.results:
+            code = error_code(row.error_code)
+            outcomes[row.feature] = None if code is ErrorCode.NONE else KafkaError(code, row.error_message)
+        return outcomes
+
+    return retrying(attempt)
+
+
+def describe_quorum() -> Conversation[QuorumDescription]:
+    """Who keeps the cluster's metadata, and how far each of them is."""
+    asked = quorums.RequestTopicData(
+        topic_name=_METADATA_TOPIC, partitions=[quorums.RequestPartitionData(partition_index=0)]
+    )
+
+    def attempt() -> Conversation[QuorumDescription]:
+        response: quorums.DescribeQuorumResponse = yield Ask(quorums.DescribeQuorumRequest(topics=[asked]))
+        _check(response.error_code, response.error_message)
+        row = response.topics[0].partitions[0]
+        _check(row.error_code, row.error_message)
+        return QuorumDescription(
+            row.leader_id, row.leader_epoch, row.high_watermark, _replicas(row.current_voters), _replicas(row.observers)
+        )
+
+    return retrying(attempt)
+
+
+def _replicas(rows: Any) -> tuple[QuorumReplica, ...]:
+    return tuple(
+        QuorumReplica(row.replica_id, row.log_end_offset, row.last_fetch_timestamp, row.last_caught_up_timestamp)
+        for row in rows
+    )
+
+
+def _check(number: int, message: str | None) -> None:
+    code = error_code(number)
+    if code is not ErrorCode.NONE:
+        raise KafkaError(code, message)

@@ -1,0 +1,64 @@
+"""What an application hangs into the consumer from outside: it sees records before they are handed out, and offsets
+after they were committed.
+
+    class Counting:
+        def on_consume(self, records):      # {TopicPartition: [ConsumerRecord, ...]}, returns what is handed out
+            return records
+
+        def on_commit(self, offsets):       # {TopicPartition: OffsetAndMetadata}
+            ...
+
+        def close(self):
+            ...
+
+Each may be left out. They run on the application's thread, one after the other in the order given; one that fails is
+logged and otherwise as if it were not there, because whoever reads the records did not write it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from moldau.client.consumer.fetched import ConsumerRecord
+from moldau.client.structs import OffsetAndMetadata
+from moldau.types import TopicPartition
+
+logger = logging.getLogger("moldau.client")
+
+Records = dict[TopicPartition, list[ConsumerRecord]]
+
+
+class Interceptors:
+    def __init__(self, given: Iterable[Any]) -> None:
+        self._each = tuple(given)
+
+    def on_consume(self, records: Records) -> Records:
+        """Positions move on by what was fetched, whatever is left of it."""
+        for interceptor in self._each:
+            if not records:
+                break
+            changed = self._call(interceptor, "on_consume", records)
+            if changed is not None:
+                records = {where: list(share) for where, share in changed.items() if share}
+        return records
+
+    def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        for interceptor in self._each:
+            self._call(interceptor, "on_commit", dict(offsets))
+
+    def close(self) -> None:
+        for interceptor in self._each:
+            self._call(interceptor, "close")
+
+    @staticmethod
+    def _call(interceptor: Any, method: str, *arguments: Any) -> Any:
+        function = getattr(interceptor, method, None)
+        if function is None:
+            return None
+        try:
+            return function(*arguments)
+        except Exception:
+            logger.exception("%s of interceptor %s failed", method, type(interceptor).__name__)
+            return None

@@ -1,0 +1,1 @@
+"""What applications derive from when they authenticate, under the place it has in kafka-python."""
