@@ -68,7 +68,7 @@ def topic() -> str:
 @pytest.fixture
 def create_topic(node: Cluster) -> Callable[..., str]:
     """Makes a topic and returns its name."""
-    from moldau import KafkaAdminClient, NewTopic
+    from moldau.admin import KafkaAdminClient, NewTopic
 
     def create(partitions: int = 1, **settings: str) -> str:
         name = f"topic-{next(_numbers)}"

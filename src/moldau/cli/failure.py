@@ -20,7 +20,7 @@ exit status:
   1    refused or failed; one sentence on standard error says why
   2    the command line is not valid
   3    no broker answers
-  4    `moldau log verify` or `moldau log dump --verify` found damage
+  4    `moldau log verify`, `moldau log dump --verify` or `moldau history verify` found damage
   130  interrupted (Ctrl-C); `moldau start` ends with 0 instead
   141  whoever read the output has closed it"""
 

@@ -29,6 +29,8 @@ COMMANDS: Final = {
     "groups": Command("moldau.cli.groups", "list, describe and delete groups; show their lag and move their offsets"),
     "explain": Command("moldau.cli.explain", "explain why something is stuck, and what would unblock it"),
     "cluster": Command("moldau.cli.cluster", "describe the brokers of a cluster and their disks"),
+    "pipeline": Command("moldau.cli.pipeline", "declared pipelines on Spark: write, check, draw, run and watch them"),
+    "history": Command("moldau.cli.history", "export, rekey, repartition, erase, recompress, verify what topics hold"),
     "log": Command("moldau.cli.log", "look into log segments, indexes and checkpoints on disk"),
     "version": Command("moldau.cli.version", "show the version and what it runs on"),
 }

@@ -32,6 +32,12 @@ class Progress:
             self._next = monotonic() + _INTERVAL
             self._show(self.summary())
 
+    def tell(self, text: str) -> None:
+        """Shows words instead, where there is nothing to count yet."""
+        if self._shown and monotonic() >= self._next:
+            self._next = monotonic() + _INTERVAL
+            self._show(text)
+
     def clear(self) -> None:
         """Takes the line away again, so that the next words start at the margin."""
         if self._width:

@@ -6,5 +6,19 @@ programs that want a session or a pipeline in hand. Needs the extra: `pip instal
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from moldau.spark.java import prepare_java as prepare_java
 from moldau.spark.session import spark_session as spark_session
+
+if TYPE_CHECKING:
+    from moldau.spark.pipeline import Pipeline
+
+
+def load_pipeline(path: str, variables: Mapping[str, str] | None = None) -> Pipeline:
+    """A declared pipeline from its file, checked; `moldau.spark.pipeline.build` and `start` put it on a session."""
+    # Workers of Spark import this package for the source and the sink; they have no use for pipelines.
+    from moldau.spark.pipeline import load
+
+    return load(path, variables)

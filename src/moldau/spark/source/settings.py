@@ -1,0 +1,125 @@
+"""Everything the options say about reading, checked and in one object that Spark can carry to its workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+
+from moldau.client.admin.offsets import EARLIEST, LATEST, IsolationLevel
+from moldau.client.fetching import FetchLimits
+from moldau.spark.options import OptionError, Options, Use, as_flag
+from moldau.spark.source.bounds import Bound, ending_bound, starting_bound
+from moldau.spark.source.subscription import Subscription, read_subscription
+
+# A task reads one range of one partition and nothing else, so an answer may be large: fewer round trips, and an Arrow
+# batch of the size Spark likes out of each.
+_PARTITION_BYTES: Final = 4 * 1024 * 1024
+_FETCH_BYTES: Final = 50 * 1024 * 1024
+
+_ISOLATION: Final = {
+    "read_uncommitted": IsolationLevel.READ_UNCOMMITTED,
+    "read_committed": IsolationLevel.READ_COMMITTED,
+}
+
+_GROUP_PREFIX: Final = "moldau-spark"
+# Kafka has no limit on the length of a group's name, but whoever lists groups has one.
+_LONGEST_GROUP: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSettings:
+    options: Options
+    subscription: Subscription
+    start: Bound
+    end: Bound
+    # What to do when no record is as young as a starting time: "error" or "latest".
+    unmatched: str
+    fail_on_data_loss: bool
+    min_partitions: int | None
+    max_records: int | None
+    max_offsets: int | None
+    min_offsets: int | None
+    max_delay_ms: int
+    isolation: IsolationLevel
+    limits: FetchLimits
+    check_crc: bool
+    poll_timeout: float
+    # How much longer than the agreed waiting time an answer may take before the connection counts as lost.
+    request_timeout: float
+    retries: int
+    retry_interval: float
+    group_id: str
+
+
+def batch_settings(given: Mapping[str, str]) -> SourceSettings:
+    options = Options(given, Use.BATCH_READ)
+    start = starting_bound(options, EARLIEST, latest_allowed=False)
+    return _settings(options, start, ending_bound(options))
+
+
+def stream_settings(given: Mapping[str, str]) -> SourceSettings:
+    options = Options(given, Use.STREAM_READ)
+    start = starting_bound(options, LATEST, latest_allowed=True)
+    return _settings(options, start, ending_bound(options))
+
+
+def _settings(options: Options, start: Bound, end: Bound) -> SourceSettings:
+    options.flag("includeHeaders", False)  # looked at for the schema, and checked here if the user gave another one
+    subscription = read_subscription(options)
+    most, least = options.number("maxOffsetsPerTrigger"), options.number("minOffsetsPerTrigger")
+    if most is not None and least is not None and least > most:
+        raise OptionError(f"minOffsetsPerTrigger ({least}) is higher than maxOffsetsPerTrigger ({most}).")
+    return SourceSettings(
+        options=options,
+        subscription=subscription,
+        start=start,
+        end=end,
+        unmatched=options.choice("startingOffsetsByTimestampStrategy", "error", ("error", "latest")),
+        fail_on_data_loss=options.flag("failOnDataLoss", True),
+        min_partitions=options.number("minPartitions"),
+        max_records=options.number("maxRecordsPerPartition"),
+        max_offsets=most,
+        min_offsets=least,
+        max_delay_ms=options.duration_ms("maxTriggerDelay", "15m"),
+        isolation=_isolation(options),
+        limits=_limits(options),
+        check_crc=as_flag("kafka.check.crcs", options.kafka.get("check.crcs", "true")),
+        poll_timeout=_number(options, "kafkaConsumer.pollTimeoutMs", 120_000) / 1000,
+        request_timeout=options.setting("request.timeout.ms", 30_000, 1) / 1000,
+        retries=_number(options, "fetchOffset.numRetries", 3, least=0),
+        retry_interval=_number(options, "fetchOffset.retryIntervalMs", 1000, least=0) / 1000,
+        group_id=_group_id(options, subscription),
+    )
+
+
+def _isolation(options: Options) -> IsolationLevel:
+    value = options.kafka.get("isolation.level", "read_uncommitted").strip().lower()
+    if value not in _ISOLATION:
+        raise OptionError(f"The option kafka.isolation.level is {value!r}; it must be {' or '.join(_ISOLATION)}.")
+    return _ISOLATION[value]
+
+
+def _limits(options: Options) -> FetchLimits:
+    return FetchLimits(
+        max_wait_ms=options.setting("fetch.max.wait.ms", 500),
+        min_bytes=options.setting("fetch.min.bytes", 1),
+        max_bytes=options.setting("fetch.max.bytes", _FETCH_BYTES, 1),
+        partition_bytes=options.setting("max.partition.fetch.bytes", _PARTITION_BYTES, 1),
+    )
+
+
+def _number(options: Options, name: str, default: int, least: int = 1) -> int:
+    number = options.number(name, least)
+    return default if number is None else number
+
+
+def _group_id(options: Options, subscription: Subscription) -> str:
+    """Where lag tools find the stream: the same name in every run, so it cannot hold anything made up at the start."""
+    given = options.kafka.get("group.id", "").strip()
+    if given:
+        return given
+    prefix = (options.text("groupIdPrefix") or _GROUP_PREFIX).strip()
+    name = f"{prefix}-{subscription.text}"
+    return name if len(name) <= _LONGEST_GROUP else f"{prefix}-{sha256(subscription.text.encode()).hexdigest()[:16]}"

@@ -1,0 +1,181 @@
+"""`spark.readStream.format("moldau")`: where a stream stands, how far the next batch goes, and which tasks read it.
+
+Spark keeps the end of every batch in its checkpoint, and never the place where the first one began: that it asks for
+again, several times, and once more after a restart before the first batch was finished. "latest" would be somewhere
+else each time, and records would be read twice or never. So the end of the first batch carries its beginning with it,
+under a name no topic can have, and a first batch that is run again begins where it says.
+
+One object of this class lives in a process beside the driver for as long as the query runs; Spark makes others to ship
+to its workers, which only read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from time import monotonic
+from typing import Any, Final
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    ReadMinRows,
+    SupportsTriggerAvailableNow,
+)
+from pyspark.sql.types import StructType
+
+from moldau.client.cluster import Cluster
+from moldau.spark.connection import open_cluster
+from moldau.spark.schema import check_schema
+from moldau.spark.source.group import GroupPositions
+from moldau.spark.source.loss import report_loss
+from moldau.spark.source.offsets import OffsetReader
+from moldau.spark.source.positions import Position, from_position, in_words, to_position
+from moldau.spark.source.ranges import OffsetRange, Offsets, lag, limited, offset_ranges, split_ranges
+from moldau.spark.source.reading import read_range
+from moldau.spark.source.settings import SourceSettings, stream_settings
+
+# Not a character that may be in the name of a topic.
+START: Final = "@start"
+
+
+def stream_reader(options: Mapping[str, str], schema: StructType) -> DataSourceStreamReader:
+    return StreamReader(stream_settings(options), schema)
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    def __init__(self, settings: SourceSettings, schema: StructType) -> None:
+        check_schema(schema)
+        self._settings = settings
+        self._schema = schema
+        self._open: _Open | None = None
+        self._initial: Position | None = None
+        self._latest: Offsets | None = None
+        # With trigger(availableNow=True): where everything ended when the run began.
+        self._target: Offsets | None = None
+        self._last_batch = float("-inf")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_open": None}
+
+    # ---------------------------------------------------------------------------------- what the driver asks
+
+    def initialOffset(self) -> dict[str, Any]:
+        if self._initial is None:
+            offsets = self._asking.offsets
+            settings = self._settings
+            self._initial = to_position(
+                offsets.resolve(settings.start, offsets.partitions(), unmatched=settings.unmatched)
+            )
+        return self._initial
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """Spark takes one limit and hands it back; the others are looked up where they are needed."""
+        settings = self._settings
+        if settings.max_offsets is not None:
+            return ReadMaxRows(settings.max_offsets)
+        if settings.min_offsets is not None:
+            return ReadMinRows(settings.min_offsets)
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._target = self._fetch_latest({})
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        """The end of the next batch; `start` itself, to the letter, when there is nothing to do."""
+        began = _offsets(start)
+        # Asked about the next batch, so done with the one before; `commit` would say so one batch later.
+        self._asking.group.show(began)
+        self._latest = self._fetch_latest(began) if self._target is None else self._target
+        end = self._latest if isinstance(limit, ReadAllAvailable) else self._bounded(began, self._latest)
+        if START not in start and start == self._initial:
+            return {**to_position(end), START: start}
+        return start if end == began else to_position(end)
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:
+        return None if self._latest is None else to_position(self._latest)
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        if START in end and start == self._initial:
+            start = end[START]
+        settings = self._settings
+        ranges = self._ranges(_offsets(start), _offsets(end))
+        tasks = split_ranges(ranges, min_partitions=settings.min_partitions, max_records=settings.max_records)
+        return [InputPartition(each) for each in tasks]
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Lag tools are told; nothing ever resumes from what they see."""
+        self._asking.group.show(_offsets(end), again=True)
+
+    def stop(self) -> None:
+        if self._open is not None:
+            self._open.cluster.close()
+            self._open = None
+
+    # ------------------------------------------------------------------------------------- what a worker does
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        return read_range(partition.value, self._settings, self._schema)
+
+    # ------------------------------------------------------------------------------------------------- inside
+
+    @property
+    def _asking(self) -> _Open:
+        if self._open is None:
+            self._open = _Open(self._settings)
+        return self._open
+
+    def _fetch_latest(self, began: Offsets) -> Offsets:
+        offsets = self._asking.offsets
+        return offsets.latest(offsets.partitions_left(began), began)
+
+    def _bounded(self, began: Offsets, latest: Offsets) -> Offsets:
+        """Not before there is enough, unless it has been long; and then not too much."""
+        settings = self._settings
+        if settings.min_offsets is not None and self._target is None:
+            waited = (monotonic() - self._last_batch) * 1000
+            if lag(began, latest) < settings.min_offsets and waited < settings.max_delay_ms:
+                return began
+            self._last_batch = monotonic()
+        if settings.max_offsets is None:
+            return latest
+        new = [where for where in latest if where not in began]
+        return limited({**self._asking.offsets.earliest(new), **began}, latest, settings.max_offsets)
+
+    def _ranges(self, start: Offsets, end: Offsets) -> list[OffsetRange]:
+        """The work between two positions; partitions that came, went or shrank meanwhile are dealt with here."""
+        fail = self._settings.fail_on_data_loss
+        new = [where for where in end if where not in start]
+        first = self._asking.offsets.earliest(new)
+        unknown = [where for where in new if where not in first]
+        if unknown:
+            report_loss(f"Partitions {in_words(unknown)} were deleted before they were read", fail=fail)
+        for where in new:
+            if first.get(where, 0) > 0:
+                what = f"The new partition {where} begins at {first[where]}; what was before it cannot be read"
+                report_loss(what, fail=fail)
+        gone = [where for where in start if where not in end]
+        if gone:
+            report_loss(f"Partitions {in_words(gone)} are no longer there", fail=fail)
+        for where in end:
+            if end[where] < start.get(where, 0):
+                report_loss(
+                    f"Partition {where} ends at {end[where]}, and the stream is at {start[where]}: it was deleted and "
+                    "made anew, or its log was cut back, or startingOffsets is beyond its end",
+                    fail=fail,
+                )
+        return offset_ranges({**first, **start}, end)
+
+
+class _Open:
+    """What the driver's side keeps open while the query runs."""
+
+    def __init__(self, settings: SourceSettings) -> None:
+        self.cluster: Cluster = open_cluster(settings.options)
+        self.offsets = OffsetReader(self.cluster, settings)
+        self.group = GroupPositions(self.cluster, settings.group_id)
+
+
+def _offsets(position: Mapping[str, Any]) -> Offsets:
+    return from_position({topic: numbers for topic, numbers in position.items() if topic != START})

@@ -1,0 +1,302 @@
+"""Tasks and drivers of an exactly-once write in every awkward order, without Spark: what each may do, and when.
+
+Spark only calls these parts; here they are called in orders that a cluster would take weeks to come up with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import uuid4
+
+import pyarrow
+import pytest
+from sink_topics import abort_open, open_transactions, records_of
+
+from moldau import KafkaProducer
+from moldau.client.cluster import Cluster as Client
+from moldau.errors import KafkaError
+from moldau.spark.options import Use
+from moldau.spark.sink.decision import Decider, TransactionsLost
+from moldau.spark.sink.ledger import Ledger, read
+from moldau.spark.sink.messages import Job, Nothing, Skipped, Written
+from moldau.spark.sink.options import SinkOptions, sink_options
+from moldau.spark.sink.transaction import AnswerLost, Overtaken, TaskTransaction, write_rows
+from moldau.testing import Cluster
+
+
+class Desk:
+    """One query that writes to one topic, and how its parts are called."""
+
+    def __init__(self, node: Cluster, topic: str) -> None:
+        self.bootstrap = node.bootstrap_servers
+        self.topic = topic
+        self.key = uuid4().hex
+        given = {"kafka.bootstrap.servers": self.bootstrap, "topic": topic, "delivery": "exactly-once"}
+        self.options: SinkOptions = sink_options(given, Use.STREAM_WRITE)
+
+    def job(self, batch: int, run: str = "run") -> Job:
+        return Job(self.key, batch, run)
+
+    def write(self, job: Job, *values: str, partition: int = 0) -> Any:
+        return write_rows(self.options, job, partition, rows(*values))
+
+    def commit(self, job: Job, *messages: Any) -> None:
+        with Decider(self.options, job) as decider:
+            decider.commit(messages)
+
+    def abort(self, job: Job, *messages: Any) -> None:
+        with Decider(self.options, job) as decider:
+            decider.abort(messages)
+
+    def ledger(self) -> Ledger:
+        with Client(self.bootstrap) as client:
+            return client.run(read(self.job(0).account(self.options)))
+
+    def seen(self) -> list[str]:
+        return sorted(record.value.decode() for record in records_of(self.bootstrap, self.topic))
+
+    def still_open(self) -> list[str]:
+        return open_transactions(self.bootstrap, self.key)
+
+
+def rows(*values: str) -> Iterator[Any]:
+    return iter([pyarrow.record_batch({"value": pyarrow.array(values, pyarrow.string())})])
+
+
+@pytest.fixture
+def desk(node: Cluster, create_topic: Callable[..., str]) -> Desk:
+    return Desk(node, create_topic(partitions=1))
+
+
+def test_a_batch_is_seen_when_it_is_decided(desk: Desk) -> None:
+    job = desk.job(0)
+    messages = [desk.write(job, "a", partition=0), desk.write(job, "b", partition=1), desk.write(job, partition=2)]
+    assert [type(message) for message in messages] == [Written, Written, Nothing]
+    assert desk.seen() == []
+    desk.commit(job, *messages)
+    assert desk.seen() == ["a", "b"]
+    assert desk.still_open() == []
+
+
+def test_a_replayed_batch_writes_nothing(desk: Desk) -> None:
+    desk.commit(desk.job(0), desk.write(desk.job(0), "a"))
+    for run in ("run", "another"):
+        message = desk.write(desk.job(0, run), "a")
+        assert isinstance(message, Skipped)
+        desk.commit(desk.job(0, run), message)
+    assert desk.seen() == ["a"]
+    assert len(records_of(desk.bootstrap, desk.topic, committed=False)) == 1
+
+
+def test_committing_again_and_aborting_afterwards_change_nothing(desk: Desk) -> None:
+    message = desk.write(desk.job(0), "a")
+    for _ in range(2):
+        desk.commit(desk.job(0), message)
+    desk.abort(desk.job(0), message, None)
+    assert desk.seen() == ["a"]
+
+
+def test_an_aborted_batch(desk: Desk) -> None:
+    message = desk.write(desk.job(0), "a")
+    lost = desk.write(desk.job(0), "a", partition=1)
+    assert len(desk.still_open()) == 2
+    desk.abort(desk.job(0), message, None)
+    assert desk.still_open() == [], f"{lost} was left open"
+    assert desk.seen() == []
+    desk.commit(desk.job(0, "next"), desk.write(desk.job(0, "next"), "a"))
+    assert desk.seen() == ["a"]
+
+
+def test_two_attempts_of_a_task(desk: Desk) -> None:
+    first, second = desk.write(desk.job(0), "a"), desk.write(desk.job(0), "a")
+    assert first.transaction.name != second.transaction.name
+    desk.commit(desk.job(0), second)
+    assert desk.seen() == ["a"]
+    assert desk.still_open() == []
+
+
+def test_an_attempt_that_wakes_up_after_the_decision(desk: Desk) -> None:
+    late = TaskTransaction(desk.options, desk.job(0))
+    assert late.begin(0)
+    desk.commit(desk.job(0), desk.write(desk.job(0), "a"))
+    late.write(next(rows("a")))
+    with pytest.raises(KafkaError):
+        late.leave_open()
+    late.abort()
+    late.close()
+    assert desk.seen() == ["a"]
+    assert desk.still_open() == []
+
+
+def test_ids_are_free_again_for_the_run_that_used_them(desk: Desk) -> None:
+    def batch(number: int, run: str) -> set[str]:
+        messages = [desk.write(desk.job(number, run), f"{number}.{at}", partition=at) for at in range(3)]
+        desk.commit(desk.job(number, run), *messages)
+        return {message.transaction.name for message in messages}
+
+    first = batch(0, "run")
+    assert batch(1, "run") == first
+    assert batch(2, "run") == first
+    # Tasks of the run before may still be alive, and know those ids.
+    other = batch(3, "restarted")
+    assert not other & first
+    assert batch(4, "restarted") == other
+    assert len(desk.seen()) == 15
+
+
+def test_ids_that_a_batch_did_not_need_are_kept(desk: Desk) -> None:
+    wide = [desk.write(desk.job(0), "a", partition=at) for at in range(3)]
+    desk.commit(desk.job(0), *wide)
+    desk.commit(desk.job(1), desk.write(desk.job(1), "b"))
+    state = desk.ledger().state
+    assert state is not None
+    assert set(state.free) == {message.transaction.name for message in wide}
+
+
+def test_an_id_that_lost_is_never_used_again(desk: Desk) -> None:
+    desk.commit(desk.job(0), desk.write(desk.job(0), "a"))
+    lost = desk.write(desk.job(1), "b")
+    won = desk.write(desk.job(1), "b")
+    desk.commit(desk.job(1), won)
+    state = desk.ledger().state
+    assert state is not None
+    assert lost.transaction.name not in state.free
+    assert state.free == (won.transaction.name,)
+
+
+def test_a_task_that_slept_between_reading_and_claiming(desk: Desk) -> None:
+    """It knows a free id from before, claims it when a later batch may have it, and must find that out."""
+    desk.commit(desk.job(0), desk.write(desk.job(0), "a"))
+    asleep = TaskTransaction(desk.options, desk.job(1))
+    before = asleep._read()
+    desk.commit(desk.job(1), desk.write(desk.job(1), "b"))
+    ledger, _ = asleep._claim(before, 0)
+    assert ledger.state is not None
+    assert ledger.state.batch == 1
+    asleep.close()
+    following = desk.write(desk.job(2), "c")
+    desk.commit(desk.job(2), following)
+    assert desk.seen() == ["a", "b", "c"]
+    assert desk.still_open() == []
+
+
+def test_two_tasks_that_want_the_same_id(desk: Desk) -> None:
+    desk.commit(desk.job(0), desk.write(desk.job(0), "a"))
+    tasks = [TaskTransaction(desk.options, desk.job(1)) for _ in range(2)]
+    before = [task._read() for task in tasks]
+    names = [task._claim(ledger, 0)[1] for task, ledger in zip(tasks, before, strict=True)]
+    assert names[0] != names[1]
+    for task in tasks:
+        task.close()
+
+
+def test_a_lost_answer_costs_an_id(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    from moldau.client.errors import ConnectionFailed
+    from moldau.spark.sink import transaction
+
+    taken: list[str] = []
+    take = transaction.TaskKeeper.take
+
+    def first_is_lost(self: Any, name: str) -> Any:
+        taken.append(name)
+        if len(taken) == 1:
+            lost = ConnectionFailed("cut")
+            raise AnswerLost(lost.code, str(lost))
+        return take(self, name)
+
+    monkeypatch.setattr(transaction.TaskKeeper, "take", first_is_lost)
+    message = desk.write(desk.job(0), "a")
+    assert len(set(taken)) == 2
+    desk.commit(desk.job(0), message)
+    assert desk.seen() == ["a"]
+
+
+def test_a_driver_that_was_replaced_while_it_decided(desk: Desk) -> None:
+    old, new = desk.job(0, "old"), desk.job(0, "new")
+    message = desk.write(old, "a")
+    with Decider(desk.options, old) as decider:
+        ledger = decider._fence_and_read()
+        desk.commit(new, desk.write(new, "a"))
+        with pytest.raises(KafkaError):
+            decider._decide(ledger, [message])
+    desk.commit(old, message)
+    assert desk.seen() == ["a"]
+    assert desk.still_open() == []
+
+
+def test_a_driver_that_comes_too_late(desk: Desk) -> None:
+    late = desk.write(desk.job(0, "old"), "a")
+    for batch in (0, 1):
+        desk.commit(desk.job(batch, "new"), desk.write(desk.job(batch, "new"), f"{batch}"))
+    with pytest.raises(Overtaken, match="batch 1 has been committed already"):
+        desk.commit(desk.job(0, "old"), late)
+    with pytest.raises(Overtaken):
+        desk.write(desk.job(0, "old"), "a")
+    assert desk.seen() == ["0", "1"]
+
+
+def interrupted(desk: Desk, job: Job, *messages: Any) -> None:
+    """Decides and does no more."""
+    with Decider(desk.options, job) as decider:
+        decider._decide(decider._fence_and_read(), messages)
+
+
+def test_a_decision_is_carried_out_by_the_next_run(desk: Desk) -> None:
+    first = desk.job(0)
+    loser = desk.write(first, "a", partition=0)
+    interrupted(desk, first, desk.write(first, "a", partition=0), desk.write(first, "b", partition=1))
+    assert desk.seen() == []
+    again = desk.job(0, "again")
+    messages = [desk.write(again, value, partition=at) for at, value in enumerate("ab")]
+    assert {type(message) for message in messages} == {Skipped}
+    desk.commit(again, *messages)
+    assert desk.seen() == ["a", "b"]
+    assert desk.still_open() == [], f"{loser} was left open"
+
+
+def test_a_decision_is_carried_out_by_an_abort_and_by_a_commit_without_rows(desk: Desk) -> None:
+    first = desk.write(desk.job(0), "a")
+    interrupted(desk, desk.job(0), first)
+    desk.abort(desk.job(0), first)
+    assert desk.seen() == ["a"]
+    second = desk.write(desk.job(1), "b")
+    interrupted(desk, desk.job(1), second)
+    desk.commit(desk.job(1, "again"), Nothing(desk.job(1, "again")))
+    assert desk.seen() == ["a", "b"]
+
+
+def test_tasks_that_wrote_although_the_batch_was_being_decided(desk: Desk) -> None:
+    """The new run's tasks asked before the old driver's decision was there."""
+    old = desk.write(desk.job(0, "old"), "a")
+    new = desk.write(desk.job(0, "new"), "a")
+    interrupted(desk, desk.job(0, "old"), old)
+    desk.commit(desk.job(0, "new"), new)
+    assert desk.seen() == ["a"]
+    assert desk.still_open() == []
+
+
+def test_a_decision_whose_transactions_are_all_gone(desk: Desk) -> None:
+    desk.commit(desk.job(0), desk.write(desk.job(0), "a"))
+    interrupted(desk, desk.job(1), desk.write(desk.job(1), "b"), desk.write(desk.job(1), "c", partition=1))
+    abort_open(desk.bootstrap, desk.key)
+    with pytest.raises(TransactionsLost, match="the decision is taken back"):
+        desk.commit(desk.job(1, "again"), desk.write(desk.job(1, "again"), "b"))
+    assert desk.seen() == ["a"]
+    third = desk.job(1, "third")
+    desk.commit(third, desk.write(third, "b"), desk.write(third, "c", partition=1))
+    assert desk.seen() == ["a", "b", "c"]
+
+
+def test_another_query_that_died_in_its_transaction_hides_nothing(desk: Desk) -> None:
+    """Its records hold back what read_committed shows of the partition that both use."""
+    place = desk.job(0).account(desk.options).where
+    desk.commit(desk.job(0), desk.write(desk.job(0), "a"))
+    with KafkaProducer(bootstrap_servers=desk.bootstrap, transactional_id=f"other-{desk.key}") as other:
+        other.init_transactions()
+        other.begin_transaction()
+        other.send(place.topic, b"{}", b"other", partition=place.partition).get(30)
+        desk.commit(desk.job(1), desk.write(desk.job(1), "b"))
+        assert isinstance(desk.write(desk.job(1, "again"), "b"), Skipped)
+        other.abort_transaction()
+    assert desk.seen() == ["a", "b"]

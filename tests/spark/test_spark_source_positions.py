@@ -1,0 +1,265 @@
+"""Where a stream stands: what the source answers when Spark asks, question by question, without a JVM."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from filled_topics import rows, write
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
+
+from moldau.admin import KafkaAdminClient, NewPartitions, NewTopic
+from moldau.client.admin.groups import committed_positions
+from moldau.client.cluster import Cluster as Client
+from moldau.spark.schema import SOURCE_SCHEMA
+from moldau.spark.source import stream
+from moldau.spark.source.loss import DataLoss
+from moldau.spark.source.stream import START, StreamReader, stream_reader
+from moldau.testing import Cluster
+from moldau.types import TopicPartition
+
+Make = Callable[..., StreamReader]
+ALL = ReadAllAvailable()
+
+
+@pytest.fixture
+def make(node: Cluster, request: pytest.FixtureRequest) -> Make:
+    def make(topic: str, **options: str) -> StreamReader:
+        given = {"kafka.bootstrap.servers": node.bootstrap_servers, "subscribe": topic, "fetchOffset.numRetries": "1"}
+        given |= {"fetchOffset.retryIntervalMs": "10", "startingOffsets": "earliest"}
+        made = stream_reader(
+            {**given, **{name.replace("__", "."): text for name, text in options.items()}}, SOURCE_SCHEMA
+        )
+        assert isinstance(made, StreamReader)
+        request.addfinalizer(made.stop)
+        return made
+
+    return make
+
+
+def through_json(position: Any) -> Any:
+    """As it comes back from Spark."""
+    return json.loads(json.dumps(position))
+
+
+def advance(reader: StreamReader, start: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[int, int, int]]]:
+    """The end of the next batch, and its tasks as (partition, start, end)."""
+    end = through_json(reader.latestOffset(start, reader.getDefaultReadLimit()))
+    return end, [each.value[1:] for each in reader.partitions(start, end)]
+
+
+def test_the_start_is_fixed_when_asked_twice(node: Cluster, make: Make, create_topic: Callable[..., str]) -> None:
+    topic = create_topic()
+    write(node.bootstrap_servers, topic, 0, rows(3))
+    reader = make(topic, startingOffsets="latest")
+    first = through_json(reader.initialOffset())
+    assert first == {topic: {"0": 3}}
+    write(node.bootstrap_servers, topic, 0, rows(4))
+    assert reader.initialOffset() == first
+    end, tasks = advance(reader, first)
+    assert end == {topic: {"0": 7}, START: first}
+    assert tasks == [(0, 3, 7)]
+
+
+def test_a_first_batch_run_again_begins_where_it_began(
+    node: Cluster, make: Make, create_topic: Callable[..., str]
+) -> None:
+    """After a crash Spark has only the end of the batch, and a new process answers what the start is."""
+    topic = create_topic()
+    write(node.bootstrap_servers, topic, 0, rows(3))
+    before = make(topic, startingOffsets="latest")
+    start = through_json(before.initialOffset())
+    write(node.bootstrap_servers, topic, 0, rows(4))
+    end, tasks = advance(before, start)
+    write(node.bootstrap_servers, topic, 0, rows(5))
+    after = make(topic, startingOffsets="latest")
+    drifted = through_json(after.initialOffset())
+    assert drifted == {topic: {"0": 12}}
+    assert [each.value[1:] for each in after.partitions(drifted, end)] == tasks == [(0, 3, 7)]
+    # The next batch goes on at that end, and its own end carries nothing any more.
+    end, tasks = advance(after, end)
+    assert (end, tasks) == ({topic: {"0": 12}}, [(0, 7, 12)])
+
+
+def test_nothing_new_is_the_same_position_to_the_letter(
+    node: Cluster, make: Make, create_topic: Callable[..., str]
+) -> None:
+    topic = create_topic(2)
+    write(node.bootstrap_servers, topic, 0, rows(3))
+    reader = make(topic)
+    end, _ = advance(reader, through_json(reader.initialOffset()))
+    assert json.dumps(reader.latestOffset(end, ALL)) == json.dumps(end)
+    assert advance(reader, end) == (end, [])
+    # A checkpoint of Spark's own connector is written without spaces, and is continued as it is.
+    compact = {topic: {"0": 3, "1": 0}}
+    assert reader.latestOffset(compact, ALL) is compact
+
+
+def test_a_limit_is_shared_by_lag(node: Cluster, make: Make, create_topic: Callable[..., str]) -> None:
+    topic = create_topic(2)
+    write(node.bootstrap_servers, topic, 0, rows(90))
+    write(node.bootstrap_servers, topic, 1, rows(10))
+    reader = make(topic, maxOffsetsPerTrigger="20")
+    assert reader.getDefaultReadLimit() == ReadMaxRows(20)
+    start = through_json(reader.initialOffset())
+    end, tasks = advance(reader, start)
+    assert tasks == [(0, 0, 18), (1, 0, 2)]
+    assert reader.reportLatestOffset() == {topic: {"0": 90, "1": 10}}
+    # trigger(once=True) asks for everything, whatever the option says.
+    assert reader.latestOffset(end, ALL) == {topic: {"0": 90, "1": 10}}
+    batches = 1
+    while (following := advance(reader, end))[1]:
+        end, batches = following[0], batches + 1
+    assert end == {topic: {"0": 90, "1": 10}}
+    assert batches in (5, 6)
+
+
+def test_available_now_ends_where_it_began(node: Cluster, make: Make, create_topic: Callable[..., str]) -> None:
+    topic = create_topic()
+    write(node.bootstrap_servers, topic, 0, rows(10))
+    reader = make(topic, maxOffsetsPerTrigger="6", minOffsetsPerTrigger="6")
+    reader.prepareForTriggerAvailableNow()
+    write(node.bootstrap_servers, topic, 0, rows(10))
+    start = through_json(reader.initialOffset())
+    end, tasks = advance(reader, start)
+    assert tasks == [(0, 0, 6)]
+    end, tasks = advance(reader, end)
+    assert tasks == [(0, 6, 10)]  # fewer than the least, which must not keep the run from ending
+    assert advance(reader, end) == (end, [])
+
+
+def test_a_batch_waits_for_enough_but_not_for_ever(
+    node: Cluster, make: Make, create_topic: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = create_topic()
+    now = [1000.0]
+    monkeypatch.setattr(stream, "monotonic", lambda: now[0])
+    reader = make(topic, minOffsetsPerTrigger="10", maxTriggerDelay="60s")
+    assert reader.getDefaultReadLimit() == ReadMinRows(10)
+    write(node.bootstrap_servers, topic, 0, rows(4))
+    end, tasks = advance(reader, through_json(reader.initialOffset()))
+    assert tasks == [(0, 0, 4)]  # the first batch of a run never waits
+    write(node.bootstrap_servers, topic, 0, rows(4))
+    assert advance(reader, end) == (end, [])
+    now[0] += 59
+    assert advance(reader, end) == (end, [])
+    now[0] += 1
+    end, tasks = advance(reader, end)
+    assert tasks == [(0, 4, 8)]
+    write(node.bootstrap_servers, topic, 0, rows(10))
+    end, tasks = advance(reader, end)
+    assert tasks == [(0, 8, 18)]
+
+
+def test_new_partitions_are_read_from_their_beginning(
+    node: Cluster, make: Make, create_topic: Callable[..., str]
+) -> None:
+    topic = create_topic()
+    write(node.bootstrap_servers, topic, 0, rows(100))
+    reader = make(topic, maxOffsetsPerTrigger="50", minPartitions="4")
+    end, _ = advance(reader, through_json(reader.initialOffset()))
+    with KafkaAdminClient(bootstrap_servers=node.bootstrap_servers) as admin:
+        admin.create_partitions({topic: NewPartitions(2)})
+    write(node.bootstrap_servers, topic, 1, rows(50))
+    end, tasks = advance(reader, end)
+    assert end == {topic: {"0": 75, "1": 25}}
+    assert tasks == [(0, 50, 62), (0, 62, 75), (1, 0, 12), (1, 12, 25)]
+
+
+@pytest.mark.parametrize("fail", [True, False])
+def test_a_topic_that_went(node: Cluster, make: Make, create_topic: Callable[..., str], fail: bool) -> None:
+    stays, goes = create_topic(), create_topic()
+    for topic in (stays, goes):
+        write(node.bootstrap_servers, topic, 0, rows(5))
+    reader = make(f"{stays},{goes}", failOnDataLoss=str(fail))
+    end, _ = advance(reader, through_json(reader.initialOffset()))
+    with KafkaAdminClient(bootstrap_servers=node.bootstrap_servers) as admin:
+        admin.delete_topics([goes])
+    write(node.bootstrap_servers, stays, 0, rows(5))
+    if fail:
+        with pytest.raises(DataLoss, match=f"Partitions {goes}-0 are no longer there"):
+            advance(reader, end)
+        return
+    end, tasks = advance(reader, end)
+    assert end == {stays: {"0": 10}}
+    assert tasks == [(0, 5, 10)]
+    # It comes back, and is new.
+    with KafkaAdminClient(bootstrap_servers=node.bootstrap_servers) as admin:
+        admin.create_topics([NewTopic(goes, 1, 1)])
+    write(node.bootstrap_servers, goes, 0, rows(2))
+    end, tasks = advance(reader, end)
+    assert tasks == [(0, 0, 2)]
+
+
+@pytest.mark.parametrize("fail", [True, False])
+def test_a_topic_made_anew_is_shorter(node: Cluster, make: Make, create_topic: Callable[..., str], fail: bool) -> None:
+    topic = create_topic()
+    write(node.bootstrap_servers, topic, 0, rows(5))
+    reader = make(topic, failOnDataLoss=str(fail))
+    end, _ = advance(reader, through_json(reader.initialOffset()))
+    with KafkaAdminClient(bootstrap_servers=node.bootstrap_servers) as admin:
+        admin.delete_topics([topic])
+        admin.create_topics([NewTopic(topic, 1, 1)])
+    write(node.bootstrap_servers, topic, 0, rows(2))
+    if fail:
+        with pytest.raises(DataLoss, match=f"Partition {topic}-0 ends at 2, and the stream is at 5"):
+            advance(reader, end)
+        return
+    end, tasks = advance(reader, end)
+    assert (end, tasks) == ({topic: {"0": 2}}, [])
+    write(node.bootstrap_servers, topic, 0, rows(1))
+    assert advance(reader, end)[1] == [(0, 2, 3)]
+
+
+def test_lag_tools_see_the_stream(node: Cluster, make: Make, create_topic: Callable[..., str]) -> None:
+    topic = create_topic()
+    write(node.bootstrap_servers, topic, 0, rows(5))
+    reader = make(topic, groupIdPrefix="pipeline")
+    end, _ = advance(reader, through_json(reader.initialOffset()))
+    reader.commit(end)
+    with Client(node.bootstrap_servers) as client:
+        positions = client.run(committed_positions(f"pipeline-{topic}"))
+    assert {where: each.offset for where, each in positions.items()} == {TopicPartition(topic, 0): 5}
+    # And nothing begins there: a new stream starts where its options say.
+    assert make(topic, groupIdPrefix="pipeline").initialOffset() == {topic: {"0": 0}}
+
+
+def test_a_group_that_refuses_stops_nothing(
+    node: Cluster, make: Make, create_topic: Callable[..., str], caplog: pytest.LogCaptureFixture
+) -> None:
+    from moldau import KafkaConsumer
+
+    topic = create_topic()
+    write(node.bootstrap_servers, topic, 0, rows(5))
+    reader = make(topic, kafka__group__id="taken")
+    consumer = KafkaConsumer(topic, bootstrap_servers=node.bootstrap_servers, group_id="taken")
+    try:
+        consumer.poll(timeout_ms=5000)
+        assert consumer.assignment()
+        end, _ = advance(reader, through_json(reader.initialOffset()))
+        with caplog.at_level(logging.WARNING, "moldau.spark.source"):
+            reader.commit(end)
+            reader.commit(end)
+    finally:
+        consumer.close()
+    (record,) = caplog.records  # said once
+    assert "the group taken cannot show how far the stream is" in record.getMessage()
+    reader.commit(end)
+    with Client(node.bootstrap_servers) as client:
+        assert client.run(committed_positions("taken"))[TopicPartition(topic, 0)].offset == 5
+
+
+def test_what_is_shipped_to_workers_has_no_connection(
+    node: Cluster, make: Make, create_topic: Callable[..., str]
+) -> None:
+    topic = create_topic()
+    write(node.bootstrap_servers, topic, 0, rows(5))
+    reader = make(topic)
+    end, _ = advance(reader, start := through_json(reader.initialOffset()))
+    shipped = pickle.loads(pickle.dumps(reader))
+    (task,) = reader.partitions(start, end)
+    assert sum(batch.num_rows for batch in shipped.read(task)) == 5
