@@ -97,3 +97,26 @@ def test_nothing_is_left_out_and_the_end_is_remembered(protocol: str) -> None:
             assert [consumer.committed(where) for where in partitions] == [RECORDS // PARTITIONS] * PARTITIONS
     assert set(threading.enumerate()) == threads
     assert len(os.listdir("/proc/self/fd")) == files
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_who_wants_to_go_does_not_wait_for_a_broker_that_is_silent(protocol: str) -> None:
+    with Cluster() as cluster:
+        with KafkaProducer(bootstrap_servers=cluster.bootstrap_servers) as producer:
+            producer.send("rivers", b"x")
+        consumer = KafkaConsumer(
+            "rivers",
+            bootstrap_servers=cluster.bootstrap_servers,
+            group_id="readers",
+            group_protocol=protocol,
+            auto_offset_reset="earliest",
+            request_timeout_ms=300_000,
+        )
+        deadline = time.monotonic() + PATIENCE
+        while not consumer.poll(200):
+            assert time.monotonic() < deadline
+        cluster.nodes[0].pause()
+        closing = threading.Thread(target=consumer.close, kwargs={"timeout_ms": 200}, daemon=True)
+        closing.start()
+        closing.join(PATIENCE)
+        assert not closing.is_alive()

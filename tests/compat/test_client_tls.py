@@ -81,7 +81,7 @@ def test_all_clients_work_through_tls(secured: Secured, certificates: Certificat
 
 def test_asyncio_through_a_context_of_the_application(secured: Secured, certificates: Certificates, topic: str) -> None:
     _, address = secured()
-    settings = {
+    settings: dict[str, Any] = {
         "bootstrap_servers": address,
         "security_protocol": "SSL",
         "ssl_context": ssl.create_default_context(cafile=str(certificates.ca)),

@@ -32,7 +32,11 @@ class OnALoop:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.background.close(lambda: [network.close() for network in self._networks] and None)
+        self.background.close(self._close_networks)
+
+    def _close_networks(self) -> None:
+        for network in self._networks:
+            network.close()
 
     def call(self, function: Callable[[], T]) -> T:
         """Runs it on the loop and returns what it returned."""
@@ -46,6 +50,10 @@ class OnALoop:
 
     def get(self, ask: Callable[[], Deferred[T]]) -> T:
         return self.background.get(ask, PATIENCE)
+
+    def outcome(self, promised: Deferred[T]) -> T:
+        """Waits for what was promised already."""
+        return self.get(lambda: promised)
 
     def link(self, address: Address, connect_timeout: float = PATIENCE, **options: Any) -> Link:
         def make() -> Link:

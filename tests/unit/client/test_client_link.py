@@ -14,6 +14,7 @@ from scripted_peer import HANG_UP, SILENCE, ScriptedPeer, metadata
 
 from moldau.client.addresses import Address
 from moldau.client.errors import ConnectionFailed, RequestTimedOut, UnsupportedRequest
+from moldau.client.link import Link
 from moldau.errors import KafkaError, ProtocolError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.create_topics import CreateTopicsRequest
@@ -47,16 +48,15 @@ def test_it_is_ready_when_versions_are_agreed_on(loop: OnALoop, peer: ScriptedPe
 def test_what_is_asked_before_it_stands_is_answered_in_order(loop: OnALoop, peer: ScriptedPeer) -> None:
     answers: list[int] = []
 
-    def ask() -> Any:
-        link = loop_link[0]
-        for number in range(5):
-            call = link.ask(MetadataRequest(), PATIENCE)
-            call.then(lambda _value, _error, number=number: answers.append(number))
-        return link.ask(MetadataRequest(), PATIENCE)
+    def asked(link: Link, number: int) -> Any:
+        call = link.ask(MetadataRequest(), PATIENCE)
+        call.then(lambda _value, _error: answers.append(number))
+        return call
 
-    loop_link = [loop.link(peer.address)]
-    assert loop.get(ask).cluster_id == "scripted"
-    assert answers == [0, 1, 2, 3, 4]
+    link = loop.link(peer.address)
+    calls = loop.call(lambda: [asked(link, number) for number in range(6)])
+    assert loop.outcome(calls[-1]).cluster_id == "scripted"
+    assert answers == [0, 1, 2, 3, 4, 5]
     assert len(peer.asked(ApiKey.METADATA)) == 6
 
 
@@ -98,7 +98,7 @@ def test_a_peer_that_misbehaves_fails_all_that_waits_once(loop: OnALoop, script:
         calls = loop.call(lambda: [link.ask(MetadataRequest(), PATIENCE) for _ in range(3)])
         for call in calls:
             with pytest.raises((ConnectionFailed, ProtocolError)):
-                loop.get(lambda call=call: call)
+                loop.outcome(call)
         assert len(loop.losses) == 1
         assert loop.call(lambda: link.idle_since) is not None
 
@@ -116,7 +116,7 @@ def test_silence_beyond_the_time_allowed_ends_the_link(loop: OnALoop) -> None:
         loop.call(lambda: link.check_time(now + 6.0))
         for call in (first, second):
             with pytest.raises(RequestTimedOut, match="Metadata"):
-                loop.get(lambda call=call: call)
+                loop.outcome(call)
         assert not link.usable
 
 
@@ -175,7 +175,7 @@ def test_a_session_is_renewed_while_requests_are_under_way(loop: OnALoop) -> Non
             calls = loop.call(lambda: [link.ask(MetadataRequest(), PATIENCE) for _ in range(10)])
             asked += 10
             for call in calls:
-                assert loop.get(lambda call=call: call).cluster_id == "scripted"
+                assert loop.outcome(call).cluster_id == "scripted"
         assert scram.sessions >= 4
         assert len(peer.asked(ApiKey.METADATA)) == asked
         assert link.usable

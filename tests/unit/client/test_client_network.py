@@ -15,10 +15,11 @@ from moldau.client.addresses import Address
 from moldau.client.conversation import CONTROLLER, Ask, Learn
 from moldau.client.errors import ConnectionFailed, NoBrokerAnswers
 from moldau.client.metadata import ClusterView
+from moldau.client.network import ClientNetwork
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from moldau.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from moldau.protocol.messages.metadata import MetadataResponse
 
 NOBODY = Address("127.0.0.1", 1)
 
@@ -57,8 +58,15 @@ def nodes() -> Iterator[Nodes]:
     nodes.close()
 
 
-def learn(loop: OnALoop, network: Any, *topics: str, **options: Any) -> ClusterView:
+def learn(loop: OnALoop, network: ClientNetwork, *topics: str, **options: Any) -> ClusterView:
     return loop.get(lambda: network.learn(Learn(topics, **options)))
+
+
+def know_node_alone(loop: OnALoop, network: ClientNetwork, bootstrap: Address) -> None:
+    """Learns of node 1, connects to it, and forgets the way it came."""
+    learn(loop, network)
+    loop.get(lambda: network.link(1).ready)
+    loop.call(lambda: network._links[bootstrap, ""].close())
 
 
 def eventually(condition: Callable[[], Any]) -> None:
@@ -187,9 +195,8 @@ def test_nodes_that_are_gone_are_looked_for_where_the_client_began(loop: OnALoop
             for strategy in ("rebootstrap", "none")
         }
         for network in networks.values():
-            assert learn(loop, network).brokers[1].address == first.address
-            loop.get(lambda network=network: network.ask(Ask(MetadataRequest(), to=1), PATIENCE))
-            loop.call(lambda network=network: network._links[bootstrap.address, ""].close())
+            know_node_alone(loop, network, bootstrap.address)
+            assert network.view.brokers[1].address == first.address
         first.close()
         home[0] = second
         eventually(lambda: not any(network.connected for network in networks.values()))
@@ -213,9 +220,7 @@ def test_a_broker_can_send_its_clients_back_to_the_start(loop: OnALoop) -> None:
         network = loop.network(bootstrap.address)
         obstinate = loop.network(bootstrap.address, rebootstraps=False)
         for each in (network, obstinate):
-            learn(loop, each)
-            loop.get(lambda each=each: loop_link(each).ready)
-            loop.call(lambda each=each: each._links[bootstrap.address, ""].close())
+            know_node_alone(loop, each, bootstrap.address)
         home[0] = second
         with pytest.raises(KafkaError):
             learn(loop, network, anew=True)
@@ -224,10 +229,6 @@ def test_a_broker_can_send_its_clients_back_to_the_start(loop: OnALoop) -> None:
         with pytest.raises(KafkaError) as refusal:
             learn(loop, obstinate, anew=True)
         assert refusal.value.code is ErrorCode.REBOOTSTRAP_REQUIRED
-
-
-def loop_link(network: Any) -> Any:
-    return network.link(1)
 
 
 def test_nodes_that_keep_silent_too_long_are_left(loop: OnALoop) -> None:
@@ -241,9 +242,7 @@ def test_nodes_that_keep_silent_too_long_are_left(loop: OnALoop) -> None:
         second,
     ):
         network = loop.network(bootstrap.address, rebootstrap_trigger=0.7, request_timeout=600.0)
-        learn(loop, network)
-        loop.get(lambda: network.link(1).ready)
-        loop.call(lambda: network._links[bootstrap.address, ""].close())
+        know_node_alone(loop, network, bootstrap.address)
         home[0] = second
         loop.call(network.refresh)
         eventually(lambda: second.address in {broker.address for broker in network.view.brokers.values()})

@@ -27,12 +27,9 @@ def loop() -> Iterator[OnALoop]:
 
 @pytest.fixture
 def peer() -> Iterator[ScriptedPeer]:
-    script: dict[ApiKey, Any] = {
-        ApiKey.METADATA: lambda _version, _request: metadata({1: peer.address}, {"rivers": {0: (1, 3)}}),
-        ApiKey.FIND_COORDINATOR: lambda _version, _request: FindCoordinatorResponse(node_id=7),
-    }
-    with ScriptedPeer(script) as peer:
-        yield peer
+    with ScriptedPeer({ApiKey.FIND_COORDINATOR: lambda _version, _request: FindCoordinatorResponse(node_id=7)}) as node:
+        node.handlers[ApiKey.METADATA] = lambda _version, _request: metadata({1: node.address}, {"rivers": {0: (1, 3)}})
+        yield node
 
 
 @pytest.fixture
@@ -64,7 +61,7 @@ def test_a_thousand_steps_that_need_no_waiting_do_not_pile_up(loop: OnALoop, net
 
 
 def test_side_by_side_with_what_failed_in_its_place(loop: OnALoop, peer: ScriptedPeer, network: ClientNetwork) -> None:
-    def conversation() -> Conversation[list[Any]]:
+    def conversation() -> Conversation[Any]:
         yield Learn()
         nobody = Ask(FindCoordinatorRequest(), to=9, at_most=0)
         return (yield AskAll([FIND, nobody, Ask(MetadataRequest(), to=1)]))
@@ -74,7 +71,7 @@ def test_side_by_side_with_what_failed_in_its_place(loop: OnALoop, peer: Scripte
     assert missing.code is ErrorCode.BROKER_NOT_AVAILABLE
     assert described.cluster_id == "scripted"
 
-    def nothing() -> Conversation[list[Any]]:
+    def nothing() -> Conversation[Any]:
         return (yield AskAll([]))
 
     assert loop.perform(network, nothing()) == []
@@ -129,7 +126,7 @@ def test_silence_is_over_at_the_deadline_and_the_link_lives_on(
     with pytest.raises(RequestTimedOut):
         loop.perform(network, conversation(), 0.05)
 
-    def several() -> Conversation[list[Any]]:
+    def several() -> Conversation[Any]:
         return (yield AskAll([FIND, FIND]))
 
     assert all(isinstance(each, RequestTimedOut) for each in loop.perform(network, several(), 0.05))

@@ -1,7 +1,15 @@
 """What an operator asks of a cluster. One file per noun; every operation is a conversation (`cluster.run(...)`).
 
+    topics, pages     topics and their partitions, all at once or by the page
+    configs           settings that live in the cluster
+    offsets           offsets by time, and deleting records
+    brokers, replicas brokers, what lies on their disks, who leads, and moving that
+    features          what the cluster as a whole can do, and the quorum that keeps its metadata
+    groups, group_changes   groups of both protocols: their members and offsets
+    transactions, hanging   transactions and producers, and ending those that hang
+
 Operations on many things at once give one outcome per thing: one topic that exists already does not hide that the
-other five were created.
+other five were created. `face` is `KafkaAdminClient`, kafka-python's class over all of it; what is used most is here.
 """
 
 from moldau.client.admin.brokers import (

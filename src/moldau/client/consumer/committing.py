@@ -73,7 +73,7 @@ class Committer:
         if self._background.on_thread:
             raise RuntimeError("a callback on the client's own thread cannot wait for a commit")
         try:
-            self._begin(Commit(chosen, Future(), None, timeout)).get(timeout + _MARGIN)
+            self._begin(Commit(chosen, Future(), None, timeout)).get(timeout + min(timeout, _MARGIN))
         finally:
             self.tell()
 

@@ -26,13 +26,9 @@ from moldau.client.consumer.seeking import Seeking
 from moldau.client.consumer.settings import DEFAULTS, fetch_options, group_options, read_settings
 from moldau.client.consumer.taking import take_records
 from moldau.client.conversation import Conversation, Learn
-from moldau.client.exceptions import (
-    IllegalArgumentError,
-    IllegalStateError,
-    named,
-)
+from moldau.client.exceptions import IllegalArgumentError, IllegalStateError, named
 from moldau.client.metadata import ClusterView
-from moldau.client.settings import COMMON, bootstrap, open_network
+from moldau.client.settings import COMMON, bootstrap, find_cluster, open_network
 from moldau.errors import KafkaError, MoldauError
 from moldau.types import TopicPartition
 
@@ -40,7 +36,6 @@ T = TypeVar("T")
 
 # How long one wait lasts at most: group duties and time-outs are looked at in between.
 _LOOK_AGAIN = 0.5
-
 # The same while there is nothing to read: a topic may appear at any moment.
 _NOTHING_YET = 0.05
 
@@ -59,6 +54,7 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
         self._group: GroupOffsets | None = None
         self._rebalancer: Rebalancer | None = None
         self._committer: Committer | None = None
+        self._patience: float | None = None
         self._subscription: set[str] | None = None
         self._order: list[TopicPartition] = []
         self._ahead: dict[TopicPartition, int] = {}
@@ -117,12 +113,11 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
             raise IllegalArgumentError("Either topics or a pattern are needed, not both.")
         if isinstance(topics, str):
             topics = [topics]
-        if self._rebalancer is None:
-            self._subscription = set(topics)
-            self._subscribe_alone(topics, pattern)
-            return
         self._subscription = set(topics)
-        self._rebalancer.subscribe(topics, pattern, listener)
+        if self._rebalancer is None:
+            self._subscribe_alone(topics, pattern)
+        else:
+            self._rebalancer.subscribe(topics, pattern, listener)
 
     def _subscribe_alone(self, topics: Sequence[str], pattern: str | Pattern[str] | None) -> None:
         """Without a group everything is ours, also what comes later."""
@@ -306,6 +301,7 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
         """Commits (if that is automatic), leaves the group, ends the network's thread."""
         if self._closed:
             return
+        self._patience = None if timeout_ms is None else timeout_ms / 1000
         try:
             self._leave_group(autocommit=autocommit, timeout_ms=timeout_ms)
         except KafkaError:
@@ -335,6 +331,11 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
             self._rebalancer.leave()
         self._background.call(membership.close)
         self._background.run(self._network, membership.leave(), timeout)
+
+    def bootstrap(self, timeout_ms: float | None = None, refresh: bool = False) -> None:
+        """The cluster is known since the consumer was made; `refresh` asks for it anew."""
+        if refresh:
+            self._ask(find_cluster(), timeout_ms)
 
     def bootstrap_connected(self) -> bool:
         return self._network.connected

@@ -26,6 +26,8 @@ class Remembering(ABC):
     _group: GroupOffsets | None
     _committer: Committer | None
     _rebalancer: Rebalancer | None
+    # How long the last commit may take, once the end has been set a limit.
+    _patience: float | None
 
     @abstractmethod
     def _check_open(self) -> None: ...
@@ -88,4 +90,4 @@ class Remembering(ABC):
 
     def _commit_before_revoking(self) -> None:
         if self.config["enable_auto_commit"] and self._committer is not None:
-            self._committer.commit_quietly(self._timeout)
+            self._committer.commit_quietly(self._timeout if self._patience is None else self._patience)
