@@ -17,7 +17,8 @@ from moldau.types import TopicPartition
 # (timestamp, key, value, headers)
 Row = tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]
 
-NOON = 1_700_000_000_000
+# The beginning of yesterday, and not a date in the past: retention would delete it while it is being read.
+NOON = (int(time.time()) // 86_400 - 1) * 86_400_000
 
 
 def rows(count: int, *, first: int = 0, size: int = 0) -> list[Row]:

@@ -24,7 +24,7 @@ BASE = 19_700 * DAY
 
 
 def _fill(node: Cluster, topic: str, first: int, count: int) -> None:
-    """Some committed, some aborted, over three days, keys in both partitions."""
+    """Some committed, some aborted, over three days long ago, keys in both partitions."""
     at = {"bootstrap_servers": node.bootstrap_servers}
     with KafkaProducer(**at, transactional_id=f"fill-{topic}", linger_ms=0) as producer:
         producer.init_transactions()
@@ -78,7 +78,7 @@ def _killing(after: int) -> Callable[[], None]:
 
 
 def test_an_export_killed_anywhere_continues(spark: Any, node: Cluster, create_topic: Any, tmp_path: Path) -> None:
-    topic = create_topic(2)
+    topic = create_topic(2, retention_ms="-1")
     _fill(node, topic, 0, 900)
     access = ThroughBrokers(node.bootstrap_servers)
     wanted = _consumed(node, topic)
@@ -109,7 +109,7 @@ def test_an_export_killed_anywhere_continues(spark: Any, node: Cluster, create_t
 def test_an_export_of_records_that_were_deleted_meanwhile(
     spark: Any, node: Cluster, create_topic: Any, tmp_path: Path
 ) -> None:
-    topic = create_topic(2)
+    topic = create_topic(2, retention_ms="-1")
     _fill(node, topic, 0, 150)
     access = ThroughBrokers(node.bootstrap_servers)
     request = ExportRequest(topic, str(tmp_path), by="offsets")
@@ -155,7 +155,7 @@ def test_the_command(node: Cluster, create_topic: Any, tmp_path: Path) -> None:
 
 
 def test_a_topic_is_verified_through_the_brokers(spark: Any, node: Cluster, create_topic: Any) -> None:
-    topic = create_topic(2)
+    topic = create_topic(2, retention_ms="-1")
     _fill(node, topic, 0, 150)
     report = verify_topic(spark, ThroughBrokers(node.bootstrap_servers), topic)
     assert report.problems == []
@@ -210,7 +210,7 @@ def test_rekeyed_records_keep_their_order(spark: Any, node: Cluster, create_topi
 
 
 def test_other_partitions(spark: Any, node: Cluster, create_topic: Any, topic: str) -> None:
-    source = create_topic(2)
+    source = create_topic(2, retention_ms="-1")
     _fill(node, source, 0, 300)
     report = copy(spark, ThroughBrokers(node.bootstrap_servers), CopyRequest("repartition", source, topic, None, 5))
     assert report.problems == []

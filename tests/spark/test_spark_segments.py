@@ -21,7 +21,9 @@ BASE = 1_700_000_000_000
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    with Cluster(settings={"log.cleaner.backoff.ms": "200", "log.index.interval.bytes": "512"}) as cluster:
+    # Records of long ago would not last until the end of the tests.
+    settings = {"log.retention.ms": "-1", "log.cleaner.backoff.ms": "200", "log.index.interval.bytes": "512"}
+    with Cluster(settings=settings) as cluster:
         _create(cluster, "plain", 2, {"internal.segment.bytes": "20000"})
         _create(
             cluster,

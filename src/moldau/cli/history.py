@@ -340,4 +340,6 @@ def _show_table(report: Report) -> None:
 
 
 def _shown(name: str, value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return format_size(value) if name in _SIZES and type(value) is int else value

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from moldau.client.admin.configs import ConfigResource, ConfigSource, ResourceType, describe_configs
 from moldau.client.admin.topics import NewTopic, TopicOutcome, create_topics, delete_topics, list_topics
 from moldau.client.cluster import Cluster
-from moldau.spark.history.report import JobError, Report
+from moldau.spark.history.report import JobError, Report, first_line
 from moldau.spark.history.topic_access import Ranges, ThroughBrokers
 from moldau.spark.sink.columns import KNOWN
 
@@ -81,8 +81,7 @@ def _rows(frame: DataFrame, request: CopyRequest) -> DataFrame:
     try:
         key = frame["key"] if request.key is None else _as_bytes(frame, request.key)
     except (AnalysisException, ParseException) as error:
-        line = str(error).strip().splitlines()[0].rstrip(".")
-        raise JobError(f"The expression {request.key!r} cannot be used as a key: {line}.") from error
+        raise JobError(f"The expression {request.key!r} cannot be used as a key: {first_line(error)}") from error
     return frame.select(
         key.alias("key"),
         "value",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from moldau._speed import BatchHeader
 from moldau.runtime.disk import RealDisk
 from moldau.runtime.ports import Disk
-from moldau.spark.history.report import JobError, Report, Told, nothing_told
+from moldau.spark.history.report import JobError, Report, Told, first_line, nothing_told
 from moldau.spark.history.rewriting import Rewritten, rewrite_log, rewrite_logs
 from moldau.spark.history.stopped_node import check_stopped, finish_interrupted, held, logs_of, partitions_of
 from moldau.spark.history.thinning import thinned
@@ -115,17 +115,13 @@ def _matching(spark: SparkSession, frame: DataFrame, selection: Selection) -> Da
         try:
             return frame.where(selection.where)
         except (AnalysisException, ParseException) as error:
-            raise JobError(f"The expression {selection.where!r} cannot be used: {_first_line(error)}") from error
+            raise JobError(f"The expression {selection.where!r} cannot be used: {first_line(error)}") from error
     if selection.key_prefix is not None:
         return frame.where(F.startswith(frame["key"], F.lit(selection.key_prefix)))
     if not selection.keys:
         raise JobError("Nothing says which records to erase: name keys, a prefix of keys, or an expression.")
     wanted = spark.createDataFrame([(bytearray(key),) for key in set(selection.keys)], "key binary")
     return frame.join(F.broadcast(wanted), "key", "left_semi")
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0].rstrip(".") + "."
 
 
 def erase_offsets(logs: Sequence[LogFiles], doomed: Doomed, disk: Disk, told: Told) -> dict[TopicPartition, Rewritten]:

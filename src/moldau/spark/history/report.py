@@ -47,5 +47,10 @@ def own_sentence(error: Exception) -> str | None:
     return str(found[-1]).strip() if found else None
 
 
+def first_line(error: Exception) -> str:
+    """What Spark has against an expression, without the plan that follows."""
+    return str(error).strip().splitlines()[0].partition(" SQLSTATE")[0].rstrip(" .;") + "."
+
+
 def nothing_told(records: int, size: int) -> None:
     """For callers who do not want to know."""
