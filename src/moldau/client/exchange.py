@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _LENGTH = Struct(">i")
 _CORRELATION_AND_ERROR = Struct(">ih")
 _HIGHEST_CORRELATION = 0x7FFFFFFF
+_UNASKED = 100
 
 
 class Call(Deferred[Any]):
@@ -74,6 +75,8 @@ class Exchange:
         self._waiting: deque[Call] = deque()
         self._outgoing: list[bytes] = []
         self._next_correlation = 0
+        # Requests that want no answer. librdkafka's mock broker gives one all the same, and others may.
+        self._unasked: deque[int] = deque(maxlen=_UNASKED)
         self._ended: MoldauError | None = None
         self._negotiate(ApiVersionsRequest.MAX_VERSION)
 
@@ -102,12 +105,14 @@ class Exchange:
 
     def frame(self, data: memoryview) -> None:
         """One whole frame from the node, without its length. ProtocolError means the connection is of no more use."""
-        if not self._in_flight:
-            raise ProtocolError("The broker sent an answer to which there was no request.")
         if len(data) < _LENGTH.size:
             raise ProtocolError("The broker sent an answer without a correlation id.")
-        call = self._in_flight[0]
         (correlation_id,) = _LENGTH.unpack_from(data)
+        if correlation_id in self._unasked:
+            return
+        if not self._in_flight:
+            raise ProtocolError("The broker sent an answer to which there was no request.")
+        call = self._in_flight[0]
         if correlation_id != call.correlation_id:
             raise ProtocolError(
                 f"The broker answered request {correlation_id} while request {call.correlation_id} was next in line."
@@ -230,6 +235,7 @@ class Exchange:
         if call.answered:
             self._in_flight.append(call)
         else:
+            self._unasked.append(call.correlation_id)
             call.resolve(None)
 
 

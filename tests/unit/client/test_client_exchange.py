@@ -129,6 +129,15 @@ def test_what_is_not_answered_takes_no_place() -> None:
     assert exchange.idle
 
 
+def test_an_answer_that_was_not_wanted_is_passed_over() -> None:
+    exchange = agreed({ApiKey.METADATA: (0, 9)})
+    exchange.call(MetadataRequest(topics=[]), answered=False)
+    wanted = exchange.call(MetadataRequest(topics=[]))
+    answer(exchange, 1, ApiKey.METADATA, 9, MetadataResponse())
+    answer(exchange, 2, ApiKey.METADATA, 9, MetadataResponse(cluster_id="wanted"))
+    assert wanted.result().cluster_id == "wanted"
+
+
 def test_what_the_node_does_not_offer_fails_alone() -> None:
     exchange = agreed({ApiKey.METADATA: (0, 9), ApiKey.DELETE_RECORDS: (50, 60)})
     missing, distant = exchange.call(ListOffsetsRequest()), exchange.call(DeleteRecordsRequest())
