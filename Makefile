@@ -8,10 +8,10 @@ ARGS ?=
 MINUTES ?= 5
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast compat-java lint format bench chaos fuzz generate lock setup runtime clean
+.PHONY: help run test test-fast compat-java compat-kafka lint format bench bench-peers profile chaos fuzz demo generate lock setup runtime spark clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 run: runtime ## start a broker on 127.0.0.1:9092 (LISTEN=, DATA=, ARGS= change it)
 	@exec .venv/bin/moldau start --listen $(LISTEN) --data $(DATA) $(ARGS)
@@ -26,6 +26,10 @@ compat-java: setup ## Apache Kafka's own tools and clients against a node (fetch
 	@MOLDAU_KAFKA_LIBS="$$(tools/fetch_kafka $(KAFKA))" && export MOLDAU_KAFKA_LIBS && \
 	$(PYTEST) -q -m long tests/compat/test_java_tools.py $(ARGS)
 
+compat-kafka: setup ## our clients against Apache Kafka, security and faults included (fetches Kafka's jars with Maven)
+	@MOLDAU_KAFKA_LIBS="$$(tools/fetch_kafka $(KAFKA))" && export MOLDAU_KAFKA_LIBS && MOLDAU_COMPAT_BROKER=kafka \
+	$(PYTEST) -q -m "not long or kafka" tests/compat/test_client_*.py tests/compat/test_kafka_security.py $(ARGS)
+
 lint: setup ## style, types, layers
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
@@ -36,26 +40,31 @@ format: setup ## let ruff rewrite what it can
 	@.venv/bin/ruff check --fix .
 	@.venv/bin/ruff format .
 
-bench: setup ## measure beside librdkafka's mock broker; QUICK=1 takes a minute
-	@CC="$$(tools/setup compiler)" $(PYTHON_BIN) -m bench $(if $(QUICK),--quick) $(ARGS)
-	@echo; echo "compaction, beside a loop that serves"; $(PYTHON_BIN) -m bench.compaction $(if $(QUICK),--records 1000000)
-	@echo; echo "start after a clean stop"; $(PYTHON_BIN) -m bench.open_log
-	@echo; echo "coordinators"; $(PYTHON_BIN) -m bench.groups
-	@echo; echo "Python clients"; $(PYTHON_BIN) -m bench.python_clients $(if $(QUICK),--records 200000)
+bench: setup ## measure beside librdkafka's mock and Python's clients, 12 minutes; QUICK=1 takes one or two
+	@CC="$$(tools/setup compiler)" $(PYTHON_BIN) -m bench $(if $(QUICK),--quick) $(if $(OUT),--out $(OUT)) $(ARGS)
+
+bench-peers: setup ## the same beside Apache Kafka and Spark's connector, too, 25 minutes; writes docs/benchmarks
+	@CC="$$(tools/setup compiler)" $(PYTHON_BIN) -m bench --peers $(if $(QUICK),--quick,--out $(or $(OUT),docs/benchmarks)) $(ARGS)
+
+profile: setup ## a flame graph of the node under ROW='words from the title of a row' in build/
+	@CC="$$(tools/setup compiler)" $(PYTHON_BIN) -m bench.profile $(ROW) $(ARGS)
 
 chaos: setup ## what takes minutes: long loads, kills, random bytes
-	@$(PYTEST) -q -m long tests/compat tests/chaos tests/simulation $(ARGS)
+	@$(PYTEST) -q -m long tests/compat tests/chaos tests/simulation tests/spark $(ARGS)
 
 fuzz: setup ## the property tests again and again, with new examples, for MINUTES=5
 	@end=$$(( $$(date +%s) + 60 * $(MINUTES) )); \
 	while [ $$(date +%s) -lt $$end ]; do $(PYTEST) -q -x -m hypothesis tests/unit $(ARGS) || exit 1; done
+
+demo: spark ## a pipeline on Spark from generated orders to a report with charts, killed once on the way
+	@$(PYTHON_BIN) -m demo $(ARGS)
 
 generate: setup ## rewrite what is generated: messages, docs/CONFIGURATION.md
 	@$(PYTHON_BIN) tools/generate_messages.py
 	@$(PYTHON_BIN) tools/generate_configuration.py
 
 lock: setup ## resolve requirements/*.in anew into lock files with hashes
-	@for name in runtime compiler dev; do \
+	@for name in runtime compiler spark dev; do \
 		echo "requirements/$$name.lock"; \
 		.venv/bin/pip-compile --quiet --upgrade --strip-extras --allow-unsafe --generate-hashes --no-header \
 			--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
@@ -67,6 +76,9 @@ setup:
 
 runtime:
 	@tools/setup runtime
+
+spark:
+	@tools/setup spark
 
 clean: ## remove everything that was built or installed here
 	rm -rf .venv build dist data src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

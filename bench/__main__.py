@@ -1,90 +1,154 @@
-"""`make bench`: the same loads on our node and on librdkafka's mock broker, in turn, in one run."""
+"""`make bench` and `make bench-peers`: the same loads on every contender, in turn, in one run; one table, one page."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
+import shutil
+import signal
 import sys
 from pathlib import Path
 
-from bench import load
-from bench.contenders import CONTENDERS, Contender, fresh
+from bench import load, machine, python_clients, spark_rows
+from bench.apache_kafka import Kafka, KafkaMissing, fetch, release_of
+from bench.contenders import MOCK, MOLDAU, Contender, fresh
 from bench.conversation import Conversation, Versions
-from bench.report import Failures, Results, machine, table, write_json
-from bench.rows import ROWS, Plan, Row
+from bench.page import page
+from bench.report import markdown
+from bench.results import Results
+from bench.rows import ROWS
+from bench.rows.row import Plan, Row
+from bench.rows.tools import use_tools_of
+from bench.schedule import Progress, Run, measure_all, minutes, stage, to_stderr, warm_up
 
 DIRECTORY = Path("build/bench")
-
-FOOTNOTE = """
-Medians of {repetitions} runs of {seconds} s, least and most in brackets. Contenders take turns, in fresh processes.
-The mock keeps records in memory and checks nothing; our node validates them and writes them to files."""
 
 
 def main() -> int:
     options = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the brokers are stopped, too
+    if options.render:
+        write(Results.read(options.render), options.out or options.render.parent)
+        return 0
     load.build()
-    allow_many_connections()
-    rows = [row for row in ROWS if not options.rows or any(word in row.title for word in options.rows)]
-    contenders = [contender for contender in CONTENDERS if not options.only or contender.name == options.only]
-    repetitions = options.repetitions or (3 if options.quick else 5)
-    spoken = [versions_of(contender) for contender in contenders]
+    allow_many_files()
+    results = Results(machine.describe())
+    contenders = choose(options, results)
+    rows = chosen_rows(options, any(isinstance(contender, Kafka) for contender in contenders), results)
+    # Of this run alone: two runs at the same time disturb each other's numbers, but not each other's files.
+    directory = fresh(DIRECTORY / f"run-{os.getpid()}")
     plan = Plan(
-        warmup=0.1 if options.quick else 0.3,
-        seconds=0.5 if options.quick else 2.0,
-        records=250_000 if options.quick else 1_000_000,
-        directory=DIRECTORY,
-        spoken=spoken,
+        warmup=0.05 if options.quick else 0.1,
+        seconds=0.2 if options.quick else 0.4,
+        records=100_000 if options.quick else 400_000,
+        directory=directory,
+        spoken=[versions_of(contender, directory / "versions") for contender in contenders],
     )
-    about = machine()
-    print(", ".join(f"{name} {value}" for name, value in about.items()), flush=True)
-    results: Results = {}
-    failures: Failures = {}
-    for row in rows:
-        print(f"{row.title} ", end="", flush=True, file=sys.stderr)
-        for _ in range(repetitions):
-            for contender in contenders:
-                measure(row, contender, plan, results, failures)
-                print(".", end="", flush=True, file=sys.stderr)
-        print(file=sys.stderr)
-    fresh(DIRECTORY / "data")
-    print()
-    print(table(rows, results, [contender.name for contender in contenders], failures))
-    print(FOOTNOTE.format(repetitions=repetitions, seconds=plan.seconds))
-    if options.json:
-        write_json(options.json, rows, results, failures)
+    repetitions = options.repetitions or (1 if options.quick else 3)
+    results.about |= {
+        "repetitions": repetitions,
+        "seconds per load": plan.seconds,
+        "load average before": round(machine.load_average(), 2),
+    }
+    run = Run(rows, contenders, repetitions, plan, results)
+    if not options.quick:
+        to_stderr("touching memory, so that nobody has to be the first to use it")
+        machine.touch_memory()
+    try:
+        measure_everything(run, options)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+        results.write(DIRECTORY / "last.json")  # of a run that was cut short, too: --render makes pages of it
+    write(results, options.out or DIRECTORY / "report")
     return 0
 
 
-def measure(row: Row, contender: Contender, plan: Plan, results: Results, failures: Failures) -> None:
-    """A contender that fails a row is named in the table instead of left out, and not asked again."""
-    if (row.title, contender.name) in failures:
-        return
-    try:
-        found = row.measure(contender, plan)
-    except Exception as error:
-        failures[row.title, contender.name] = f"{type(error).__name__}: {error}"
-        return
-    for name, value in found.items():
-        results.setdefault(row.title, {}).setdefault(name, {}).setdefault(contender.name, []).append(value)
+def measure_everything(run: Run, options: argparse.Namespace) -> None:
+    parts = set(options.parts)
+    clients = python_clients.Comparison(run.results, run.repetitions, options.quick) if "clients" in parts else None
+    spark = "spark" in parts
+    warm = 0.4 if options.quick else 10.0
+    planned = (run.estimate() if "brokers" in parts else 0) + (clients.estimate() if clients else 0)
+    planned += spark_rows.estimate(quick=options.quick, peers=options.peers) if spark else 0
+    to_stderr(f"{', '.join(contender.name for contender in run.contenders)}: about {minutes(planned)} minutes")
+    progress = Progress(planned, to_stderr)
+    if "brokers" in parts:
+        with stage(run.plan.directory, warm_up(run.plan, warm)) as brokers:
+            for contender in run.contenders:
+                brokers.broker(contender)
+            measure_all(run, brokers, progress)
+    if clients is not None:
+        try:
+            clients.measure(progress)
+        except Exception as error:  # what was measured before is worth its report
+            run.results.about["Python clients"] = f"not all measured: {type(error).__name__}: {error}"
+            to_stderr(str(run.results.about["Python clients"]))
+    if spark:
+        spark_rows.measure(run.results, quick=options.quick, peers=options.peers)
 
 
-def allow_many_connections() -> None:
+def choose(options: argparse.Namespace, results: Results) -> list[Contender]:
+    contenders: list[Contender] = [MOLDAU]
+    if options.peers:
+        try:
+            libs = fetch()
+        except KafkaMissing as error:
+            to_stderr(f"Apache Kafka does not take part: {error}")
+            results.about["Apache Kafka"] = f"did not take part: {error}"
+        else:
+            kafka = Kafka(libs)
+            use_tools_of(kafka)
+            contenders.append(kafka)
+            results.about |= {"Apache Kafka": release_of(libs), "java": machine.java_version()}
+    contenders.append(MOCK)
+    return [contender for contender in contenders if not options.only or contender.name in options.only]
+
+
+def chosen_rows(options: argparse.Namespace, with_kafka: bool, results: Results) -> list[Row]:
+    rows = [row for row in ROWS if not options.rows or any(word in row.title for word in options.rows)]
+    if options.quick and not options.rows:
+        rows = [row for row in rows if row.quick]
+    if not with_kafka:
+        if options.peers:
+            left_out = [row.title for row in rows if row.needs_kafka]
+            results.about["rows left out"] = f"{', '.join(left_out)}: they are Kafka's own programs"
+        rows = [row for row in rows if not row.needs_kafka]
+    return rows
+
+
+def write(results: Results, directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    results.write(directory / "results.json")
+    text = markdown(results)
+    (directory / "README.md").write_text(text)
+    (directory / "index.html").write_text(page(results))
+    print(text)
+    to_stderr(f"written: {directory}/README.md, index.html, results.json")
+
+
+def allow_many_files() -> None:
     """Brokers inherit the limit on open files, and 1,024 is a common default."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def versions_of(contender: Contender) -> Versions:
-    with contender.run(fresh(DIRECTORY / "data")) as broker, Conversation(broker.address) as conversation:
+def versions_of(contender: Contender, data: Path) -> Versions:
+    with contender.run(fresh(data)) as broker, Conversation(broker.address) as conversation:
         return conversation.versions()
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="about a minute; less certain")
+    parser.add_argument("--quick", action="store_true", help="fewer rows, shorter, once; to try it")
+    parser.add_argument("--peers", action="store_true", help="also Apache Kafka and its tools, and Spark's connector")
     parser.add_argument("--repetitions", type=int, help="how often each row is measured")
-    parser.add_argument("--json", type=Path, help="also write every number to this file")
-    parser.add_argument("--only", choices=[contender.name for contender in CONTENDERS], help="measure one contender")
+    parser.add_argument("--out", type=Path, help="where README.md, index.html and results.json go")
+    parser.add_argument("--only", nargs="*", help="these contenders: moldau, Kafka, mock")
+    parser.add_argument(
+        "--parts", nargs="*", default=["brokers", "clients", "spark"], choices=["brokers", "clients", "spark"]
+    )
+    parser.add_argument("--render", type=Path, help="measure nothing, write the pages of this results.json again")
     parser.add_argument("rows", nargs="*", help="words from the titles of the rows to measure; all by default")
     return parser.parse_args()
 

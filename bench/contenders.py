@@ -1,4 +1,8 @@
-"""Who is measured: each contender is a process of its own, started fresh for every single measurement."""
+"""Who is measured: each contender is a broker in a process of its own, on a free port of this machine.
+
+A contender knows how it is started and how a topic of so many partitions comes to be; everything else is asked over
+the wire, the same questions for all. What a process costs is read from /proc, so that no contender reports on itself.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
-READY_SECONDS = 30.0
+from bench.conversation import Conversation
+
+READY_SECONDS = 60.0
+STOP_SECONDS = 20.0
 TICKS = os.sysconf("SC_CLK_TCK")
+# A topic that was measured is deleted, and its files at once: else one row would pay for the writing of another.
+DELETE_DELAY_MS = 100
 
 
 class Running:
-    """A broker that answered `ready`; knows what its process costs."""
+    """A broker that answers; knows what its process costs."""
 
     def __init__(self, process: subprocess.Popen[str], address: tuple[str, int], started: float, ready: float) -> None:
         self.process = process
@@ -28,6 +36,10 @@ class Running:
     @property
     def bootstrap(self) -> str:
         return f"{self.address[0]}:{self.address[1]}"
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
 
     def cpu_seconds(self) -> float:
         """User and system time so far."""
@@ -42,35 +54,87 @@ class Running:
             sizes[name] = int(value.split()[0]) / 1024
         return sizes["Rss"], sizes["Pss"]
 
+    def create_topic(self, name: str, partitions: int) -> None:
+        """Returns when every partition can be used."""
+        with Conversation(self.address) as conversation:
+            conversation.create_topic(name, partitions)
 
-class Contender(NamedTuple):
-    name: str
-    command: list[str]
+    def delete_topic(self, name: str) -> None:
+        with Conversation(self.address) as conversation:
+            conversation.delete_topic(name)
+
+
+class RunningMock(Running):
+    """Its topics are made by a call inside its process: it does not speak CreateTopics, and it never forgets one."""
+
+    def create_topic(self, name: str, partitions: int) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{name} {partitions}\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().strip()
+        if answer != "made":
+            raise RuntimeError(f"the mock did not make a topic of {partitions} partitions: {answer}")
+
+    def delete_topic(self, name: str) -> None:
+        pass
+
+
+class Contender:
+    """A program that prints `ready HOST:PORT` once it can be talked to."""
+
+    running: type[Running] = Running
+    durable = True  # keeps what it is given, in files
+
+    def __init__(self, name: str, command: list[str]) -> None:
+        self.name = name
+        self.command = command
 
     @contextmanager
     def run(self, data: Path) -> Iterator[Running]:
         """Starts the broker on `data` as it is found, and leaves it there."""
+        broker = self.start(data)
+        try:
+            yield broker
+        finally:
+            stop(broker)
+
+    def start(self, data: Path) -> Running:
         command = [part.replace("DATA", str(data)) for part in self.command]
         started = time.perf_counter()
-        # The mock ends with its standard input; for our node it is only kept from the terminal.
-        process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            ready = time.perf_counter()
-            if not line.startswith("ready "):
-                raise RuntimeError(f"{self.name} did not become ready: {line!r}")
-            host, port = line.split()[1].rsplit(":", 1)
-            yield Running(process, (host, int(port)), started, ready)
-        finally:
-            process.terminate()
-            try:
-                process.communicate(timeout=10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.communicate()
+        with log_of(data).open("ab") as log:
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        ready = time.perf_counter()
+        if not line.startswith("ready "):
+            end(process)
+            raise RuntimeError(f"{self.name} did not become ready: {line!r}")
+        host, port = line.split()[1].rsplit(":", 1)
+        return self.running(process, (host, int(port)), started, ready)
+
+
+def log_of(data: Path) -> Path:
+    """What a broker says on its standard error, beside its directory; for whoever wonders why it ended."""
+    return data.with_name(f"{data.name}.log")
+
+
+class MockCluster(Contender):
+    running = RunningMock
+    durable = False
+
+
+def stop(broker: Running) -> None:
+    end(broker.process)
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.communicate(timeout=STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
 
 
 def fresh(directory: Path) -> Path:
@@ -84,9 +148,7 @@ MOLDAU = Contender(
     "moldau",
     [
         *(str(Path(sys.executable).parent / "moldau"), "start", "--listen", "127.0.0.1:0", "--data", "DATA"),
-        # Topics that appear by being asked for have four partitions at the mock, so they have four here.
-        *("--set", "num.partitions=4"),
+        *("--set", f"log.segment.delete.delay.ms={DELETE_DELAY_MS}", "--set", "group.initial.rebalance.delay.ms=0"),
     ],
 )
-MOCK = Contender("mock", [sys.executable, "-m", "bench.mock"])
-CONTENDERS = [MOLDAU, MOCK]
+MOCK = MockCluster("mock", [sys.executable, "-m", "bench.mock"])

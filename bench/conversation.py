@@ -10,6 +10,14 @@ from typing import Self, TypeVar
 from moldau.protocol.api import ApiKey, request_header_version, response_header_version
 from moldau.protocol.message import Message
 from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from moldau.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from moldau.protocol.messages.request_header import RequestHeader
 from moldau.protocol.wire import Reader
@@ -18,6 +26,10 @@ from moldau.types import Uuid
 Answer = TypeVar("Answer", bound=Message)
 
 Versions = dict[int, tuple[int, int]]
+
+METADATA = 9  # a version that all contenders speak
+PATIENCE_SECONDS = 180
+LATEST = -1
 
 
 def frame(request: Message, version: int, correlation_id: int = 1) -> bytes:
@@ -43,7 +55,7 @@ class Conversation:
     """One connection, one request at a time."""
 
     def __init__(self, address: tuple[str, int]) -> None:
-        self._socket = socket.create_connection(address, timeout=30)
+        self._socket = socket.create_connection(address, timeout=PATIENCE_SECONDS)
 
     def __enter__(self) -> Self:
         return self
@@ -73,13 +85,42 @@ class Conversation:
         found = self.ask(ApiVersionsRequest(), 0, ApiVersionsResponse)
         return {entry.api_key: (entry.min_version, entry.max_version) for entry in found.api_keys}
 
-    def topic(self, name: str, version: int) -> Uuid:
-        """The id of a topic, which is made if it does not exist; returns when its first partition has a leader."""
+    def create_topic(self, name: str, partitions: int) -> None:
+        """Returns when every partition can be used."""
+        wanted = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+        request = CreateTopicsRequest(topics=[wanted], timeout_ms=60_000)
+        (made,) = self.ask(request, 5, CreateTopicsResponse).topics
+        if made.error_code:
+            raise RuntimeError(f"topic {name} of {partitions} partitions was refused: error {made.error_code}")
+        self.topic(name, METADATA, partitions)
+        self._wait_for_logs(name, partitions)
+
+    def _wait_for_logs(self, name: str, partitions: int) -> None:
+        """A broker may name the leaders of new partitions before it has opened their logs."""
+        rows = [ListOffsetsPartition(partition_index=index, timestamp=LATEST) for index in range(partitions)]
+        request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=name, partitions=rows)])
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            (topic,) = self.ask(request, 3, ListOffsetsResponse).topics
+            if not any(row.error_code for row in topic.partitions):
+                return
+            time.sleep(0.005)
+        raise TimeoutError(f"not all partitions of {name} have opened")
+
+    def delete_topic(self, name: str) -> None:
+        request = DeleteTopicsRequest(topic_names=[name], timeout_ms=60_000)
+        (gone,) = self.ask(request, 4, DeleteTopicsResponse).responses
+        if gone.error_code:
+            raise RuntimeError(f"topic {name} was not deleted: error {gone.error_code}")
+
+    def topic(self, name: str, version: int, partitions: int = 1) -> Uuid:
+        """The id of a topic, which is made if it does not exist; returns when its partitions have leaders."""
         request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=True)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline:
             (topic,) = self.ask(request, version, MetadataResponse).topics
-            if topic.error_code == 0 and topic.partitions and topic.partitions[0].leader_id >= 0:
+            led = sum(1 for partition in topic.partitions if partition.leader_id >= 0 and not partition.error_code)
+            if topic.error_code == 0 and led >= partitions:
                 return topic.topic_id
             time.sleep(0.01)
         raise TimeoutError(f"topic {name} did not appear")

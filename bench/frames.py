@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -23,44 +24,64 @@ from moldau.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from moldau.protocol.records import encode_batch
+from moldau.protocol.records import Compression, encode_batch
 from moldau.types import ZERO_UUID, Uuid
 
-RECORD_BYTES = 100
-RECORD_OVERHEAD = 12  # of such a record inside a batch, at most
+RECORD_OVERHEAD = 12  # of a record inside a batch, at most
 BATCH_OVERHEAD = 61
-TIMESTAMP = 1_700_000_000_000
 FETCH_BY_ID = 13  # from this version on topics are named by their ids
+WORDS = [b"amber", b"barge", b"current", b"delta", b"eddy", b"ford", b"gorge", b"harbour", b"island", b"jetty"]
 
 
 class Frame(NamedTuple):
+    """One request, or one for each partition, all of the same length."""
+
     data: bytes
     records: int  # in the batch of a produce request
     error_at: int  # the error code in the answer
     offset_at: int = 0  # the fetch offset in the request
+    payload: int = 0  # bytes of record values in one request, before compression
 
 
-def batch_of(size: int) -> tuple[bytes, int]:
-    """A batch of at most this many bytes, of 100-byte records that do not compress; and how many they are."""
-    count = max(1, (size - BATCH_OVERHEAD) // (RECORD_BYTES + RECORD_OVERHEAD))
-    chance = random.Random(count)
-    records = [(TIMESTAMP + number // 10, None, chance.randbytes(RECORD_BYTES), ()) for number in range(count)]
-    return encode_batch(records), count
+def values_of(count: int, size: int) -> list[bytes]:
+    """Values as programs write them, half text and half numbers, the same every time: about half of it compresses."""
+    chance = random.Random(count * size)
+    half = size // 2
+    return [(b"".join(chance.choices(WORDS, k=half // 4))[:half] + chance.randbytes(size - half)) for _ in range(count)]
 
 
-def produce_frame(topic: str, size: int, version: int, acks: int = -1) -> Frame:
-    batch, count = batch_of(size)
-    request = ProduceRequest(
-        acks=acks,
-        timeout_ms=30_000,
-        topic_data=[TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=batch)])],
-    )
+def batch_of(size: int, record: int = 100, codec: Compression = Compression.NONE) -> tuple[bytes, int]:
+    """A batch of at most this many bytes before compression, and how many records are in it."""
+    count = max(1, (size - BATCH_OVERHEAD) // (record + RECORD_OVERHEAD))
+    now = int(time.time() * 1000)
+    records = [(now + number // 10, None, value, ()) for number, value in enumerate(values_of(count, record))]
+    return encode_batch(records, compression=codec), count
+
+
+def produce_frame(
+    topic: str,
+    size: int,
+    version: int,
+    acks: int = -1,
+    *,
+    record: int = 100,
+    codec: Compression = Compression.NONE,
+    partitions: int = 1,
+) -> Frame:
+    """One batch to each of the partitions in turn."""
+    batch, count = batch_of(size, record, codec)
+
+    def ask(index: int) -> bytes:
+        part = PartitionProduceData(index=index, records=batch)
+        topics = [TopicProduceData(name=topic, partition_data=[part])]
+        return frame(ProduceRequest(acks=acks, timeout_ms=30_000, topic_data=topics), version)
 
     def answer(code: int) -> bytes:
         part = PartitionProduceResponse(index=0, error_code=code)
         return ProduceResponse(responses=[TopicProduceResponse(name=topic, partition_responses=[part])]).encode(version)
 
-    return Frame(frame(request, version), count, response_body_at(request.API_KEY, version) + place_of(answer))
+    error_at = response_body_at(ProduceRequest.API_KEY, version) + place_of(answer)
+    return Frame(b"".join(map(ask, range(partitions))), count, error_at, payload=count * record)
 
 
 def fetch_frame(topic: str, topic_id: Uuid, size: int, version: int) -> Frame:

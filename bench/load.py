@@ -1,4 +1,4 @@
-"""Builds and runs the load generator (loadgen.c)."""
+"""Builds and runs the load generators: loadgen.c for throughput and round trips, tail.c for end-to-end latency."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from bench.frames import Frame
 
-SOURCE = Path(__file__).with_name("loadgen.c")
-PROGRAM = Path("build/bench/loadgen")
+HERE = Path(__file__).parent
+BUILD = Path("build/bench")
+PAUSE_US = 1000  # before each record whose way to the consumer is timed
 
 
 class Group(NamedTuple):
@@ -25,6 +26,7 @@ class Group(NamedTuple):
     stride: int = 0  # fetch: how far the offset moves with each request
     last: int = 0  # fetch: the last offset that is asked for
     at_least: int = 0  # an answer shorter than this counts as an error
+    rate: float = 0.0  # requests per second of all connections together; 0: as fast as they are answered
 
 
 class GroupResult(NamedTuple):
@@ -44,12 +46,13 @@ class LoadFailed(Exception):
 
 
 def build() -> None:
-    """Compiles the generator unless that was done since it last changed."""
-    if PROGRAM.exists() and PROGRAM.stat().st_mtime > SOURCE.stat().st_mtime:
-        return
-    PROGRAM.parent.mkdir(parents=True, exist_ok=True)
+    """Compiles the generators unless that was done since they last changed."""
+    BUILD.mkdir(parents=True, exist_ok=True)
     compiler = shlex.split(os.environ.get("CC", "cc"))
-    subprocess.run([*compiler, "-O2", "-o", str(PROGRAM), str(SOURCE)], check=True)
+    for source in (HERE / "loadgen.c", HERE / "tail.c"):
+        program = BUILD / source.stem
+        if not program.exists() or program.stat().st_mtime <= source.stat().st_mtime:
+            subprocess.run([*compiler, "-O2", "-o", str(program), str(source)], check=True)
 
 
 def run(
@@ -57,7 +60,7 @@ def run(
 ) -> dict[str, GroupResult]:
     """All groups at the same time; the result by the groups' names. An answer with an error code fails the run."""
     arguments = [_argument(group, directory) for group in groups]
-    command = [str(PROGRAM), address[0], str(address[1]), str(warmup), str(seconds), *arguments]
+    command = [str(BUILD / "loadgen"), address[0], str(address[1]), str(warmup), str(seconds), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds + warmup + 60)
     if done.returncode != 0:
         raise LoadFailed(done.stderr.strip())
@@ -75,6 +78,25 @@ def _argument(group: Group, directory: Path) -> str:
     path.write_bytes(group.frame.data)
     text = f"name={group.name},frame={path},connections={group.connections},depth={group.depth}"
     text += f",error_at={group.frame.error_at},at_least={group.at_least}"
+    if group.rate:
+        text += f",rate={group.rate}"
     if group.frame.offset_at:
         text += f",offset_at={group.frame.offset_at},stride={group.stride},last={group.last}"
     return text
+
+
+def end_to_end(
+    address: tuple[str, int], produce: Frame, fetch: Frame, *, warmup: int, count: int, directory: Path
+) -> list[float]:
+    """Microseconds from sending a record until a waiting fetch has brought it, for each of `count` records."""
+    paths = (directory / "produce.frame", directory / "fetch.frame")
+    for path, frame in zip(paths, (produce, fetch), strict=True):
+        path.write_bytes(frame.data)
+    # A fetch answer without records is shorter than any that has one: a record's value alone is 100 bytes.
+    numbers = (fetch.offset_at, 0, 150, warmup, count, PAUSE_US)
+    command = [str(BUILD / "tail"), address[0], str(address[1]), *map(str, paths), *map(str, numbers)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60 + count)
+    if done.returncode != 0:
+        raise LoadFailed(done.stderr.strip())
+    latencies: list[float] = json.loads(done.stdout)
+    return latencies

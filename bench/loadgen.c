@@ -3,14 +3,17 @@
  *
  * Every request is a frame that was built beforehand (bench/frames.py). A run is made of groups of connections; all
  * groups run at the same time on one thread, so that "a small request beside two bulk streams" is two groups.
- * Each connection keeps `depth` requests in flight. A response is checked at one place only, its error code, because
- * decoding it would measure this program and not the broker.
+ * Each connection keeps `depth` requests in flight, or sends at a steady rate whatever the answers do. A response is
+ * checked at one place only, its error code, because decoding it would measure this program and not the broker.
  *
  *     loadgen HOST PORT WARMUP_SECONDS SECONDS GROUP...
- *     GROUP: name=N,frame=FILE,connections=1,depth=5,error_at=OFFSET[,offset_at=OFFSET,stride=N,last=N][,at_least=N]
+ *     GROUP: name=N,frame=FILE,connections=1,depth=5,error_at=OFFSET[,rate=N][,offset_at=OFFSET,stride=N,last=N][,at_least=N]
  *
+ *     frame        one frame, or several of the same length that are sent in turn (one for each partition)
  *     depth=0      the connections stay idle
  *     error_at     where the two bytes of the error code stand in a response, counted from its length field
+ *     rate         requests per second of all the group's connections together. A latency then counts from the moment
+ *                  the request was due, so that a broker that stalls is not asked less and looks better for it
  *     offset_at    where the fetch offset stands in the request; it grows by `stride` and starts again after `last`
  *     at_least     a response shorter than this counts as an error: a fetch that brought nothing
  *
@@ -27,13 +30,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    MAX_GROUPS = 8,
+    MAX_GROUPS = 16,
     MAX_DEPTH = 64,
     HEAD_BYTES = 512,              /* how much of a response is kept; the error code must lie inside */
     RECEIVE_BYTES = 1 << 18,
@@ -49,7 +54,10 @@ typedef struct {
     const char *frame_path;
     uint8_t *frame;
     size_t frame_length;
+    unsigned frames;               /* how many of that length stand in `frame` */
     int connections, depth;
+    double rate;
+    int64_t interval;              /* between two requests of one connection; 0: as fast as the answers come */
     size_t error_at, offset_at;    /* offset_at == 0: the frame is sent as it is */
     int64_t stride, last;
     uint64_t at_least;
@@ -64,8 +72,9 @@ typedef struct {
     int fd;
     int in_flight, waiting_for_write;
     size_t sent;                   /* of the frame being sent; 0: between two frames */
-    uint8_t *frame;                /* own copy when the fetch offset changes, else the group's */
-    int64_t next_offset;
+    uint8_t *frame;                /* own copy when the fetch offset changes, else one of the group's */
+    unsigned next_frame;
+    int64_t next_offset, next_due;
     int64_t started[MAX_DEPTH];    /* a ring of send times, oldest at `oldest` */
     unsigned oldest, newest;
     uint8_t head[HEAD_BYTES];
@@ -81,6 +90,7 @@ static int connection_count;
 static int epoll_fd;
 static uint8_t receive_buffer[RECEIVE_BYTES];
 static int64_t connect_until;
+static int paced;                  /* a group has a rate */
 static int counting;               /* set between the end of the warm-up and the end of the run */
 
 static void fail(const char *what) {
@@ -134,6 +144,13 @@ static void read_frame(Group *group) {
     if (!group->frame || fread(group->frame, 1, group->frame_length, file) != group->frame_length)
         fail_system(group->frame_path);
     fclose(file);
+    uint32_t body;
+    memcpy(&body, group->frame, sizeof body);
+    size_t one = sizeof body + ntohl(body);
+    if (group->frame_length % one) fail("the frames of a group are not all of the same length");
+    group->frames = (unsigned)(group->frame_length / one);
+    group->frame_length = one;
+    if (group->offset_at && group->frames > 1) fail("a moving fetch offset needs a single frame");
 }
 
 static void parse_group(char *text) {
@@ -148,6 +165,7 @@ static void parse_group(char *text) {
         else if (!strcmp(pair, "frame")) group->frame_path = value;
         else if (!strcmp(pair, "connections")) group->connections = atoi(value);
         else if (!strcmp(pair, "depth")) group->depth = atoi(value);
+        else if (!strcmp(pair, "rate")) group->rate = atof(value);
         else if (!strcmp(pair, "error_at")) group->error_at = (size_t)atol(value);
         else if (!strcmp(pair, "offset_at")) group->offset_at = (size_t)atol(value);
         else if (!strcmp(pair, "stride")) group->stride = atoll(value);
@@ -157,6 +175,10 @@ static void parse_group(char *text) {
     }
     if (group->depth > MAX_DEPTH || group->error_at + 2 > HEAD_BYTES) fail("depth or error_at too large");
     if (group->depth) read_frame(group);
+    if (group->rate > 0) {
+        group->interval = (int64_t)(group->connections * 1e9 / group->rate);
+        paced = 1;
+    }
 }
 
 /* Every Kafka client opens with this question. Waiting for the answer also keeps the queue of the listener short. */
@@ -173,6 +195,7 @@ static void ask_versions(int fd) {
 static void connect_one(Connection *connection, Group *group, const struct sockaddr_in *address) {
     connection->group = group;
     connection->frame = group->frame;
+    connection->next_frame = group->frames ? (unsigned)(connection - connections) % group->frames : 0;
     if (group->offset_at) {
         connection->frame = malloc(group->frame_length);
         if (!connection->frame) fail_system("memory");
@@ -265,31 +288,42 @@ static void begin_request(Connection *connection) {
     if (group->offset_at) {
         uint64_t wire = __builtin_bswap64((uint64_t)connection->next_offset);
         memcpy(connection->frame + group->offset_at, &wire, sizeof wire);
-        connection->next_offset += group->stride;
-        if (connection->next_offset > group->last) connection->next_offset = 0;
+    } else {
+        connection->frame = group->frame + connection->next_frame * group->frame_length;
     }
-    connection->started[connection->newest++ % MAX_DEPTH] = now_ns();
+    connection->started[connection->newest % MAX_DEPTH] = group->interval ? connection->next_due : now_ns();
+}
+
+/* The first bytes have left: now the request exists, and the next one is another. */
+static void request_left(Connection *connection) {
+    Group *group = connection->group;
+    connection->newest++;
     connection->in_flight++;
+    connection->next_due += group->interval;
+    connection->next_frame = (connection->next_frame + 1) % group->frames;
+    connection->next_offset += group->stride;
+    if (connection->next_offset > group->last) connection->next_offset = 0;
+}
+
+static int may_begin(const Connection *connection, int running) {
+    const Group *group = connection->group;
+    if (!running || connection->in_flight >= group->depth) return 0;
+    return !group->interval || connection->next_due <= now_ns();
 }
 
 static void send_more(Connection *connection, int running) {
     Group *group = connection->group;
     int blocked = 0;
-    while (connection->sent || (running && connection->in_flight < group->depth)) {
+    while (connection->sent || may_begin(connection, running)) {
         if (!connection->sent) begin_request(connection);
         ssize_t put = send(connection->fd, connection->frame + connection->sent, group->frame_length - connection->sent,
                            MSG_NOSIGNAL);
         if (put < 0 && errno != EAGAIN && errno != EINTR) fail_system("send");
         if (put < 0) {
             blocked = 1;
-            if (connection->sent == 0) {   /* nothing of this request has left: it was not begun */
-                connection->in_flight--;
-                connection->newest--;
-                if (group->offset_at) connection->next_offset -= group->stride;
-                if (connection->next_offset < 0) connection->next_offset = 0;
-            }
             break;
         }
+        if (!connection->sent) request_left(connection);
         connection->sent += (size_t)put;
         if (connection->sent == group->frame_length) connection->sent = 0;
     }
@@ -298,6 +332,36 @@ static void send_more(Connection *connection, int running) {
         struct epoll_event event = {.events = EPOLLIN | (blocked ? EPOLLOUT : 0), .data.ptr = connection};
         if (epoll_ctl(epoll_fd, EPOLL_CTL_MOD, connection->fd, &event)) fail_system("epoll_ctl");
     }
+}
+
+/* Connections with a rate take their turns evenly, not all at the same moment. */
+static void stagger(int64_t now) {
+    for (int i = 0; i < connection_count; i++) {
+        const Group *group = connections[i].group;
+        connections[i].next_due = now + group->interval / group->connections * i;
+    }
+}
+
+static void send_what_is_due(void) {
+    for (int i = 0; i < connection_count; i++)
+        if (connections[i].group->interval && !connections[i].sent) send_more(&connections[i], 1);
+}
+
+/* Until something arrives, and with a rate until the next request is due: milliseconds are too coarse for that. */
+static int wait_for_events(struct epoll_event *events, int running) {
+    int64_t wait = running ? 100000000LL : 1000000000LL;
+    if (!paced || !running) return epoll_wait(epoll_fd, events, EVENTS, (int)(wait / 1000000));
+    int64_t now = now_ns();
+    for (int i = 0; i < connection_count; i++) {
+        const Connection *connection = &connections[i];
+        if (!connection->group->interval || connection->in_flight >= connection->group->depth) continue;
+        int64_t left = connection->next_due - now;
+        if (left < wait) wait = left > 0 ? left : 0;
+    }
+    struct timespec patience = {.tv_sec = wait / 1000000000LL, .tv_nsec = wait % 1000000000LL};
+    long count = syscall(SYS_epoll_pwait2, epoll_fd, events, EVENTS, &patience, NULL, 0);
+    if (count < 0 && errno == ENOSYS) count = epoll_wait(epoll_fd, events, EVENTS, (int)(wait / 1000000));
+    return (int)count;
 }
 
 static int outstanding(void) {
@@ -312,9 +376,10 @@ static double run(double warmup, double seconds) {
     int64_t counted_from = 0, counted_to = 0;
     int running = 1;
     struct epoll_event events[EVENTS];
+    stagger(now_ns());
     for (int i = 0; i < connection_count; i++) send_more(&connections[i], running);
     for (;;) {
-        int count = epoll_wait(epoll_fd, events, EVENTS, running ? 100 : 1000);
+        int count = wait_for_events(events, running);
         int64_t now = now_ns();
         if (!counted_from && now >= begin) { counted_from = now; counting = 1; }
         for (int i = 0; i < count; i++) {
@@ -322,6 +387,7 @@ static double run(double warmup, double seconds) {
             if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) receive(connection);
             send_more(connection, running);
         }
+        if (paced && running) send_what_is_due();
         if (running && now >= end) { counted_to = now_ns(); counting = running = 0; }
         if (!running && !outstanding()) break;
         if (now > end + DRAIN_SECONDS * 1000000000LL) { fail("answers are missing"); }
@@ -344,6 +410,7 @@ int main(int argc, char **argv) {
     connections = calloc((size_t)connection_count, sizeof *connections);
     epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (!connections || epoll_fd < 0) fail_system("set-up");
+    prctl(PR_SET_TIMERSLACK, 1000);   /* ns; the default would make every paced request 50 us late */
     connect_until = now_ns() + CONNECT_SECONDS * 1000000000LL;
     for (int i = 0, next = 0; i < group_count; i++)
         for (int j = 0; j < groups[i].connections; j++) connect_one(&connections[next++], &groups[i], &address);

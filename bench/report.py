@@ -1,130 +1,124 @@
-"""From measurements to a table for people and a file for machines."""
+"""A run as a Markdown page: ratios first, then the medians with their spread, then what was not measured and why."""
 
 from __future__ import annotations
 
-import json
-import os
-import platform
-import statistics
-import subprocess
-from datetime import UTC, datetime
-from importlib.metadata import version
-from pathlib import Path
-from typing import Any
+from bench.results import Measurement, Results, losses, number
 
-import confluent_kafka
+OURS = "moldau"
 
-from bench.rows import Metric, Row
+INTRODUCTION = """# Measured beside the peers
 
-# By row, by metric, by contender: every repetition, in order.
-Results = dict[str, dict[str, dict[str, list[float]]]]
+Written by `{command}`; the numbers of every repetition are in [results.json](results.json), the charts in
+[index.html](index.html).
 
-# By row and contender: why there is no number.
-Failures = dict[tuple[str, str], str]
+Each cell is the median of {repetitions} repetitions with the least and the most in brackets. Contenders take turns
+within each row, so that all see the same machine. A ratio is our median divided by theirs; **bold** where ours is the
+better one. One node on each side, clients and brokers on the same machine, all data in the page cache, nothing forced
+to disk while it is produced: Kafka's default, and ours.
 
-
-def machine() -> dict[str, Any]:
-    return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "cpu": _cpu(),
-        "cores": os.cpu_count(),
-        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30), 1),
-        "kernel": platform.release(),
-        "python": platform.python_version(),
-        "moldau": version("moldau"),
-        "commit": _commit(),
-        "confluent-kafka": version("confluent-kafka"),
-        "librdkafka": confluent_kafka.libversion()[0],
-    }
+- **Kafka** runs as its own scripts start it: one process for broker and controller, 1 GB of heap, G1.
+- **mock** is librdkafka's mock cluster: C, memory only, it validates nothing and keeps 5 MB of a partition. A ceiling,
+  not a broker.
+"""
 
 
-def _cpu() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.machine()
-
-
-def _commit() -> str:
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
-
-
-def table(rows: list[Row], results: Results, contenders: list[str], failures: Failures) -> str:
-    """One line per metric: the ratio to the last contender first, then the medians with their spread."""
-    ours, *others = contenders
-    lines = [["", "ratio", ours, *others, "goal"]]
-    for row in rows:
-        lines.append([row.title])
-        for metric in row.metrics:
-            found = results.get(row.title, {}).get(metric.name, {})
-            cells = [_cell(metric, found.get(name, [])) for name in contenders]
-            lines.append([f"  {metric.name}", _ratio(found, ours, others), *cells, _goal(metric, found, ours, others)])
-        failed = [name for name in contenders if (row.title, name) in failures]
-        lines.extend([f"  {name} failed: {failures[row.title, name]}"] for name in failed)
-    return _aligned(lines)
-
-
-def _cell(metric: Metric, values: list[float]) -> str:
-    if not values:
-        return "-"
-    middle = _number(statistics.median(values))
-    spread = f" ({_number(min(values))} to {_number(max(values))})" if len(values) > 1 else ""
-    return f"{middle} {metric.unit}{spread}"
-
-
-def _number(value: float) -> str:
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
-
-
-def ratio(found: dict[str, list[float]], ours: str, others: list[str]) -> float | None:
-    if not others or not found.get(ours) or not found.get(others[-1]):
-        return None
-    theirs = statistics.median(found[others[-1]])
-    return statistics.median(found[ours]) / theirs if theirs else None
-
-
-def _ratio(found: dict[str, list[float]], ours: str, others: list[str]) -> str:
-    value = ratio(found, ours, others)
-    return "" if value is None else f"{value:.2f} x"
-
-
-def _goal(metric: Metric, found: dict[str, list[float]], ours: str, others: list[str]) -> str:
-    """The goal, and whether the median of this run meets it."""
-    if not metric.goal or not found.get(ours):
-        return metric.goal
-    sign, limit, *_ = metric.goal.split()
-    value = ratio(found, ours, others) if "%" in metric.goal else statistics.median(found[ours])
-    if value is None:
-        return metric.goal
-    wanted = float(limit) / 100 if "%" in metric.goal else float(limit)
-    met = value >= wanted if sign == ">=" else value < wanted
-    return f"{metric.goal}: {'met' if met else 'missed'}"
-
-
-def _aligned(lines: list[list[str]]) -> str:
-    columns = max(len(line) for line in lines)
-    widths = [max((len(line[at]) for line in lines if len(line) > max(at, 1)), default=0) for at in range(columns)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False)).rstrip() for line in lines
-    )
-
-
-def write_json(path: Path, rows: list[Row], results: Results, failures: Failures) -> None:
-    found = [
-        {
-            "row": row.title,
-            "metric": metric.name,
-            "unit": metric.unit,
-            "more_is_better": metric.more_is_better,
-            "goal": metric.goal or None,
-            "values": results.get(row.title, {}).get(metric.name, {}),
-        }
-        for row in rows
-        for metric in row.metrics
+def markdown(results: Results) -> str:
+    parts = [INTRODUCTION.format(command=command(results), repetitions=results.about.get("repetitions", "?"))]
+    parts.append(machine_table(results))
+    parts.append(standing(results))
+    parts += [
+        f"## {chapter}\n\n{chapter_table(results, results.of_chapter(chapter))}" for chapter in results.chapters()
     ]
-    failed = [{"row": row, "contender": name, "why": why} for (row, name), why in failures.items()]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"machine": machine(), "measurements": found, "failures": failed}, indent=1) + "\n")
+    return "\n".join(part for part in parts if part)
+
+
+def command(results: Results) -> str:
+    return "make bench-peers" if "Apache Kafka" in results.about else "make bench"
+
+
+def machine_table(results: Results) -> str:
+    lines = [f"| {name} | {value} |" for name, value in results.about.items()]
+    return "\n".join(["| | |", "|---|---|", *lines, ""])
+
+
+def standing(results: Results, most: int = 12) -> str:
+    """Won and lost against each peer, and the largest losses by name."""
+    lines = ["## Where we stand", ""]
+    for peer in results.contenders(results.measurements):
+        if peer.startswith(OURS):
+            continue
+        found = [each.advantage(OURS, peer) for each in results.measurements]
+        known = [value for value in found if value is not None]
+        if not known:
+            continue
+        better = sum(1 for value in known if value >= 1)
+        lines.append(f"- Beside **{peer}**: better in {better} of {len(known)} measurements.")
+    peers = [peer for peer in ("Kafka", "mock") if any(each.values.get(peer) for each in results.measurements)]
+    if peers:
+        behind = losses(results, OURS, peers[0])[:most]
+        lines += ["", f"The largest losses against {peers[0]} (1.00 is equal):" if behind else "", ""]
+        lines += [f"- {value:.2f} x: {each.row}, {each.metric.name}" for value, each in behind]
+    return "\n".join([*lines, ""])
+
+
+def chapter_table(results: Results, measurements: list[Measurement]) -> str:
+    """One line per metric: the ratios, then who measured what."""
+    names = results.contenders(measurements)
+    others = [name for name in names if name != OURS]
+    head = ["row", "metric", *(f"ours / {name}" for name in others), *names]
+    lines = [_line(head), _line(["---"] * 2 + ["---:"] * (len(head) - 2))]
+    before = ""
+    for each in measurements:
+        ratios = [_ratio(each, name) for name in others]
+        cells = [_cell(each, name, results) for name in names]
+        lines.append(_line([each.row if each.row != before else "", _metric(each), *ratios, *cells]))
+        before = each.row
+    reasons = _reasons(results, measurements)
+    return "\n".join([*lines, "", *reasons, ""] if reasons else [*lines, ""])
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _metric(each: Measurement) -> str:
+    unit = each.metric.unit
+    name = each.metric.name if unit in each.metric.name else f"{each.metric.name} ({unit})"
+    return f"{name}, goal {goal(each)}" if each.metric.goal else name
+
+
+def _ratio(each: Measurement, peer: str) -> str:
+    value, good = each.ratio(OURS, peer), each.advantage(OURS, peer)
+    if value is None or good is None:
+        return ""
+    return f"**{value:.2f}**" if good >= 1 else f"{value:.2f}"
+
+
+def _cell(each: Measurement, name: str, results: Results) -> str:
+    middle, spread = each.median(name), each.spread(name)
+    if middle is None or spread is None:
+        return "cannot, see below" if (each.row, name) in results.reasons else ""
+    if len(each.values[name]) == 1:
+        return number(middle)
+    return f"{number(middle)} ({number(spread[0])} to {number(spread[1])})"
+
+
+def _reasons(results: Results, measurements: list[Measurement]) -> list[str]:
+    """Each reason once, with the rows it holds for."""
+    rows = list(dict.fromkeys(each.row for each in measurements))
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        for (title, name), why in results.reasons.items():
+            if title == row:
+                by_reason.setdefault((name, why), []).append(row)
+    return [f"- {name} {why} ({'; '.join(found)})" for (name, why), found in by_reason.items()]
+
+
+def goal(each: Measurement) -> str:
+    """The goal, and whether the median of this run meets it."""
+    value = each.median(OURS)
+    if value is None:
+        return each.metric.goal
+    sign, limit, *_ = each.metric.goal.split()
+    met = value >= float(limit) if sign == ">=" else value < float(limit)
+    return f"{each.metric.goal}: {'met' if met else 'missed'}"

@@ -1,0 +1,118 @@
+"""`make profile ROW=...`: a flame graph of our node under the load of one row, so that the next step is visible.
+
+    python -m bench.profile "produce 1 MiB batches of 100 B records, acks=all, none, 1 partition"
+
+Words from a title are enough; the first row that has them all is taken. py-spy looks at the node from outside, with
+its compiled kernels and the C library (`--native`), and also while it waits for the kernel. Where py-spy is missing
+`perf` is tried, which shows the kernel as well but not the names of Python functions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from bench import load
+from bench.__main__ import DIRECTORY, allow_many_files, versions_of
+from bench.contenders import MOLDAU, Running, fresh
+from bench.rows import ROWS
+from bench.rows.row import Plan, Row
+
+BUILD = Path("build")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.profile", description=__doc__.splitlines()[0])
+    parser.add_argument("words", nargs="+", help="words from the title of a row")
+    parser.add_argument("--seconds", type=int, default=8)
+    parser.add_argument("--tool", choices=["py-spy", "perf"], help="py-spy where it is installed, else perf")
+    options = parser.parse_args()
+    row = find(" ".join(options.words))
+    if row is None:
+        print("no row of that name; these can be profiled:", *(row.title for row in profiled()), sep="\n  ")
+        return 1
+    load.build()
+    allow_many_files()
+    print(f"{row.title}, {options.seconds} s")
+    return profile(row, options.seconds, options.tool or ("py-spy" if spy() else "perf"))
+
+
+def profiled() -> list[Row]:
+    return [row for row in ROWS if row.measure is not None and not row.needs_kafka]
+
+
+def find(text: str) -> Row | None:
+    """The row with this title, else the first that has all the words in any order."""
+    words = text.lower().split()
+    exact = [row for row in profiled() if text.lower() in row.title.lower()]
+    loose = [row for row in profiled() if all(word in row.title.lower() for word in words)]
+    return next(iter(exact + loose), None)
+
+
+def spy() -> str | None:
+    beside = Path(sys.executable).with_name("py-spy")
+    return str(beside) if beside.exists() else shutil.which("py-spy")
+
+
+def profile(row: Row, seconds: int, tool: str) -> int:
+    # The load lasts longer than the recording, so that only work is seen.
+    directory = fresh(DIRECTORY / "profile")
+    plan = Plan(0.5, seconds + 2.0, 2_000_000, directory, [versions_of(MOLDAU, directory / "versions")])
+    name = re.sub(r"[^a-z0-9]+", "-", row.title.lower()).strip("-")
+    with MOLDAU.run(fresh(DIRECTORY / "profile" / "data")) as broker:
+        worker = threading.Thread(target=work, args=(row, broker, plan), daemon=True)
+        worker.start()
+        worker.join(1.0)
+        record = with_py_spy if tool == "py-spy" else with_perf
+        status = record(broker, seconds, BUILD / f"profile-{name}.svg")
+        worker.join(120)
+    return status
+
+
+def work(row: Row, broker: Running, plan: Plan) -> None:
+    assert row.measure is not None
+    found = row.measure(MOLDAU, broker, plan)
+    print(", ".join(f"{name} {value:,.2f}" for name, value in found.items()))
+
+
+def with_py_spy(broker: Running, seconds: int, path: Path) -> int:
+    program = spy()
+    assert program is not None
+    command = [program, "record", "--pid", str(broker.process.pid), "--duration", str(seconds), "--rate", "250"]
+    for native in (["--native"], []):
+        done = subprocess.run([*command, *native, "--output", str(path)], capture_output=True, text=True, check=False)
+        if done.returncode == 0 and path.exists():
+            print(f"written: {path}")
+            return 0
+    print(done.stderr.strip())
+    print(
+        "py-spy could not look at the node; it needs the right to trace (as root, or sysctl kernel.yama.ptrace_scope=0)"
+    )
+    return 1
+
+
+def with_perf(broker: Running, seconds: int, path: Path) -> int:
+    if shutil.which("perf") is None:
+        print("neither py-spy (pip install py-spy) nor perf (apt-get install linux-perf) is installed")
+        return 1
+    data, text = path.with_suffix(".perf"), path.with_suffix(".txt")
+    pid = str(broker.process.pid)
+    command = ["perf", "record", "-q", "-F", "499", "-g", "-p", pid, "-o", str(data), "--", "sleep", str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(done.stderr.strip())
+        return 1
+    shown = ["perf", "report", "-i", str(data), "--stdio", "--no-children", "-g", "none", "--percent-limit", "0.5"]
+    report = subprocess.run(shown, capture_output=True, text=True, check=False)
+    text.write_text(report.stdout)
+    print(f"written: {text} (perf has no flame graph of its own; `perf report -i {data}` walks through it)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
