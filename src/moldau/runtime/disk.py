@@ -67,46 +67,56 @@ class DiskFile:
 
 
 class DiskMap:
-    """A file mapped for writing."""
+    """A file mapped for writing. The mapping keeps one descriptor of its own, and this class none: a node with
+    thousands of partitions has twice as many indexes. So `path` is told when the file is renamed.
+    """
 
-    __slots__ = ("_fd", "_map", "_view", "path")
+    __slots__ = ("_map", "_view", "path")
 
     def __init__(self, path: str, size: int) -> None:
         self.path = path
         self._map: mmap.mmap | None = None
         self._view = memoryview(b"")
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            self._remap(size)
-        except BaseException:
-            os.close(self._fd)
-            raise
+        self._map_anew(os.O_CREAT, size)
 
     @property
     def view(self) -> memoryview:
         return self._view
 
     def resize(self, size: int) -> None:
-        self._unmap()
-        self._remap(size)
+        if self._map is None or not size:
+            self._unmap()
+            self._map_anew(0, size)
+            return
+        self._view.release()
+        try:
+            self._map.resize(size)
+        finally:
+            self._view = memoryview(self._map)
 
     def sync(self) -> None:
         if self._map is not None:
-            self._map.flush()
-        os.fdatasync(self._fd)
-
-    def close(self) -> None:
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            self._unmap()
+            self._map.flush()  # for a shared mapping this is an fsync: the length of the file is safe, too
+            return
+        fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            os.fdatasync(fd)
+        finally:
             os.close(fd)
 
-    def _remap(self, size: int) -> None:
-        if os.fstat(self._fd).st_size != size:
-            os.ftruncate(self._fd, size)
-        if size:  # an empty mapping is an error for the operating system; an empty view says the same
-            self._map = mmap.mmap(self._fd, size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
-            self._view = memoryview(self._map)
+    def close(self) -> None:
+        self._unmap()
+
+    def _map_anew(self, flags: int, size: int) -> None:
+        fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC | flags, 0o644)
+        try:
+            if os.fstat(fd).st_size != size:
+                os.ftruncate(fd, size)
+            if size:  # an empty mapping is an error for the operating system; an empty view says the same
+                self._map = mmap.mmap(fd, size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+                self._view = memoryview(self._map)
+        finally:
+            os.close(fd)
 
     def _unmap(self) -> None:
         self._view.release()

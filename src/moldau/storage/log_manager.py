@@ -337,6 +337,8 @@ class LogManager:
                 return directory
         if not online:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "All log directories are offline.")
+        if len(online) == 1:
+            return online[0]  # counting would make a topic of many partitions cost their square
         counts = {directory.path: 0 for directory in online}
         for log in self._logs.values():
             counts[log.parent_directory] += 1

@@ -2,7 +2,8 @@
 
 While a segment is written its indexes have their full size, so that an entry is one store into memory; when it is
 closed they are cut to what they hold. An index that nobody asks is not opened: a log of a thousand old segments
-costs no descriptors for them.
+costs no descriptors for them. And a new one is no file before its first entry or its closing: most partitions of a
+large topic are idle, and two of the four files that each of them began with were its empty indexes.
 
 Stores into a mapped file cannot fail with an error, they kill the process when the disk is full. So each new page is
 first written to in the ordinary way, which reserves its space and does report ENOSPC.
@@ -25,7 +26,11 @@ class CorruptIndex(Exception):
 class MappedIndex:
     ENTRY_SIZE: ClassVar[int]
 
-    __slots__ = ("_disk", "_map", "_max_bytes", "_reserved", "_size", "_view", "base_offset", "entries", "path")
+    # fmt: off
+    __slots__ = (
+        "_disk", "_map", "_max_bytes", "_path", "_reserved", "_size", "_unmade", "_view", "base_offset", "entries",
+    )
+    # fmt: on
 
     def __init__(self, disk: Disk, path: str, base_offset: int, max_bytes: int) -> None:
         self._disk = disk
@@ -34,15 +39,27 @@ class MappedIndex:
         self._view = memoryview(b"")
         self._size = 0
         self._reserved = 0
-        self.path = path
+        self._unmade = False  # counts as an empty file of full size, and is none yet
+        self._path = path
         self.base_offset = base_offset
         self.entries = 0
+
+    @property
+    def path(self) -> str:
+        return self._path
+
+    @path.setter
+    def path(self, path: str) -> None:
+        """The file was renamed."""
+        self._path = path
+        if self._map is not None:
+            self._map.path = path
 
     # ------------------------------------------------------------------------------------------- open and close
 
     def load(self) -> None:
         """Opens the file as it is; every entry in it counts."""
-        if self._map is not None:
+        if self._map is not None or self._unmade:
             return
         size = self._disk.size(self.path) if self._disk.exists(self.path) else 0
         self._map = self._disk.map(self.path, size)
@@ -52,11 +69,13 @@ class MappedIndex:
     def start_empty(self) -> None:
         """Gives the file its full size and forgets what it held."""
         self.entries = 0
-        if self._map is None:
-            self._map = self._disk.map(self.path, self._max_bytes)
-            self._mapped(self._max_bytes)
-        else:
+        if self._map is not None:
             self._resize(self._max_bytes)
+        elif self._disk.exists(self.path):
+            self._make(self._max_bytes)
+        else:
+            self._unmade = True
+            self._set_size(self._max_bytes)
 
     def grow(self) -> None:
         """Makes room for more entries: the segment is the one being written."""
@@ -66,6 +85,8 @@ class MappedIndex:
 
     def trim(self) -> None:
         """Cuts the file to its entries: the segment is complete."""
+        if self._unmade:
+            self._make(0)
         self.load()
         if self._size != self.entries * self.ENTRY_SIZE:
             self._resize(self.entries * self.ENTRY_SIZE)
@@ -84,13 +105,14 @@ class MappedIndex:
             sync_file(self._disk, self.path)
 
     def close(self) -> None:
-        if self._map is not None:
+        if self._map is not None or self._unmade:
             self.trim()
             self.release()
 
     def release(self) -> None:
         """Lets go of the file without writing to it, as one must when its disk has failed."""
         mapped, self._map = self._map, None
+        self._unmade = False
         self._view = memoryview(b"")
         if mapped is not None:
             mapped.close()
@@ -119,6 +141,8 @@ class MappedIndex:
         end = (self.entries + 1) * self.ENTRY_SIZE
         if end <= self._reserved:
             return
+        if self._unmade:
+            self._make(self._size)
         file = self._disk.open(self.path)
         try:
             while self._reserved < end:
@@ -127,16 +151,31 @@ class MappedIndex:
         finally:
             file.close()
 
+    def _make(self, size: int) -> None:
+        """Opens the file in this size, or makes it."""
+        self._map = self._disk.map(self.path, size)
+        self._unmade = False
+        self._mapped(size)
+
     def _resize(self, size: int) -> None:
+        if self._unmade:
+            self._make(size)
+            return
         assert self._map is not None
         self._view = memoryview(b"")
-        self._map.resize(size)
+        try:
+            self._map.resize(size)
+        finally:
+            self._view = self._map.view
         self._mapped(size)
 
     def _mapped(self, size: int) -> None:
         assert self._map is not None
-        self._size = size
         self._view = self._map.view
+        self._set_size(size)
+
+    def _set_size(self, size: int) -> None:
+        self._size = size
         self._reserved = _pages(self.entries * self.ENTRY_SIZE)
 
 

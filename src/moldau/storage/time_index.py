@@ -91,6 +91,6 @@ class TimeIndex(MappedIndex):
         super()._keep(entries)
         self._last_timestamp = self.entry(entries - 1)[0] if entries else NO_TIMESTAMP
 
-    def _mapped(self, size: int) -> None:
-        super()._mapped(size)
+    def _set_size(self, size: int) -> None:
+        super()._set_size(size)
         self._last_timestamp = self.entry(self.entries - 1)[0] if self.entries else NO_TIMESTAMP

@@ -78,7 +78,7 @@ def test_a_clean_stop_after_a_failed_append_leaves_no_remains(tmp_path, disk):
     again.close()
 
 
-@pytest.mark.parametrize("suffix", [".log", ".index", ".timeindex", ".snapshot"])
+@pytest.mark.parametrize("suffix", [".log", ".snapshot"])
 def test_a_roll_that_fails_can_be_repeated(tmp_path, disk, suffix):
     log = open_log(tmp_path, SMALL, disk=disk)
     append(log, batch(b"0" * 100))
@@ -92,6 +92,24 @@ def test_a_roll_that_fails_can_be_repeated(tmp_path, disk, suffix):
     assert [value[:1] for value in values_of(log)] == [b"0", b"1", b"2"]
     log.abandon()
     again = open_log(tmp_path, SMALL, clean_shutdown=False)
+    assert [value[:1] for value in values_of(again)] == [b"0", b"1", b"2"]
+    again.close()
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+def test_an_index_that_cannot_be_made_refuses_the_batch_of_its_first_entry(tmp_path, disk, suffix):
+    log = open_log(tmp_path, LogConfig(index_interval_bytes=100), disk=disk)
+    append(log, batch(b"0" * 100))
+    disk.refuse = lambda operation, path: operation == "map" and path.endswith(suffix)
+    with pytest.raises(StorageError):
+        append(log, batch(b"1" * 100))
+    assert log.log_end_offset == 1
+    disk.refuse = lambda operation, path: False
+    append(log, batch(b"1" * 100))
+    append(log, batch(b"2" * 100))
+    assert [value[:1] for value in values_of(log)] == [b"0", b"1", b"2"]
+    log.abandon()
+    again = open_log(tmp_path, clean_shutdown=False)
     assert [value[:1] for value in values_of(again)] == [b"0", b"1", b"2"]
     again.close()
 
@@ -131,6 +149,8 @@ def test_an_abort_that_cannot_be_written_leaves_no_entry(tmp_path, disk):
 
 @pytest.mark.parametrize("operation", ["make_directories", "list", "open", "map"])
 def test_a_log_that_cannot_be_opened(tmp_path, disk, operation):
+    if operation == "map":  # a new log has no indexes before their first entries
+        open_log(tmp_path, disk=disk).close()
     disk.refuse = lambda name, path: name == operation
     with pytest.raises(StorageError) as failed:
         open_log(tmp_path, disk=disk)

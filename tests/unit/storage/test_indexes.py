@@ -126,9 +126,47 @@ def test_an_empty_index_can_be_closed_and_opened(tmp_path):
 
 def test_the_size_is_rounded_down_to_whole_entries(tmp_path):
     index = time_index(tmp_path, max_bytes=100)
+    assert index.max_entries == 8
+    index.make_room()
     assert (tmp_path / "i.timeindex").stat().st_size == 96
     assert index.max_entries == 8
     index.close()
+
+
+def test_a_new_index_is_no_file_before_its_first_entry(tmp_path):
+    index = offset_index(tmp_path)
+    assert (index.lookup(BASE + 8), index.last_offset, index.is_full) == (0, BASE, False)
+    index.grow()
+    index.truncate_to(BASE)
+    index.flush()
+    assert list(tmp_path.iterdir()) == []
+    index.make_room()
+    index.append(BASE + 7, 100)
+    assert index.lookup(BASE + 8) == 100
+    index.close()
+    assert (tmp_path / "i.index").read_bytes() == struct.pack(">ii", 7, 100)
+
+
+def test_a_new_index_that_is_let_go_of_leaves_no_file(tmp_path):
+    offset_index(tmp_path).release()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_entries_of_a_file_that_is_there_do_not_count_after_a_new_start(tmp_path):
+    offset_index(tmp_path, [(BASE + 7, 100)]).close()
+    index = offset_index(tmp_path)
+    assert index.lookup(BASE + 8) == 0
+    index.close()
+    assert (tmp_path / "i.index").stat().st_size == 0
+
+
+def test_a_mapped_index_follows_its_file_to_another_name(tmp_path):
+    index = offset_index(tmp_path, [(BASE + 7, 100)])
+    (tmp_path / "i.index").rename(tmp_path / "j.index")
+    index.path = str(tmp_path / "j.index")
+    index.truncate_to(BASE)
+    index.close()
+    assert [(path.name, path.stat().st_size) for path in tmp_path.iterdir()] == [("j.index", 0)]
 
 
 def test_the_last_slot_of_the_time_index_is_kept_for_closing(tmp_path):

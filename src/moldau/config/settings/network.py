@@ -57,7 +57,8 @@ class NetworkSettings:
     socket_send_buffer_bytes = Setting("socket.send.buffer.bytes", INT, 100 << 10, None, HIGH,
         "The send buffer of a connection (SO_SNDBUF); -1 leaves it to the operating system.")
     socket_receive_buffer_bytes = Setting("socket.receive.buffer.bytes", INT, 100 << 10, None, HIGH,
-        "The receive buffer of a connection (SO_RCVBUF); -1 leaves it to the operating system.")
+        "The receive buffer of a connection (SO_RCVBUF); -1 leaves it to the operating system, and so does not setting "
+        "it at all.")
     socket_request_max_bytes = Setting("socket.request.max.bytes", INT, 100 << 20, at_least(1), HIGH,
         "The largest request; a connection that announces a larger one is closed.")
     socket_listen_backlog_size = Setting("socket.listen.backlog.size", INT, 50, at_least(1), MEDIUM,
