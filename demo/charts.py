@@ -86,8 +86,10 @@ def lines_over_time(
         parts.append(
             f'<line class="mark" x1="{frame.x(at):.1f}" x2="{frame.x(at):.1f}" y1="{_TOP}" y2="{frame.y(0):.1f}"/>'
         )
-        parts.append(f'<text class="mark-text" x="{frame.x(at) + 7:.1f}" y="{_TOP + 12}">{escape(words)}</text>')
-    step = 10 if end > 30 else 5
+        parts.append(
+            f'<text class="mark-text" x="{frame.x(at) + 7:.1f}" y="{frame.height / 2:.0f}">{escape(words)}</text>'
+        )
+    step = next(each for each in (5, 10, 20, 30, 60, 120, 300, 10_000) if end / each <= 12)
     parts += frame.ticks([(second, f"{second} s") for second in range(0, int(end) + 1, step)])
     return frame.svg(parts, title) + _legend(list(series))
 

@@ -48,7 +48,7 @@ def _page(evidence: Evidence, pipeline: Pipeline) -> str:
 <div class="verdict{"" if evidence.holds else " no"}">{"✓" if evidence.holds else "✗"} {verdict}</div>
 <div class="tiles">{_tiles(tiles)}</div>
 {_card("Revenue per region", "EUR per quarter of an hour, from the topic <code>revenue</code>", _revenue(evidence))}
-{_card("The day at a glance", "Revenue per region and hour; a darker cell is a better hour", _heat(evidence))}
+{_card("The day at a glance", "Revenue per region and hour; a strong colour is a good hour", _heat(evidence))}
 <div class="two">
 {_card("Dead letters", "Why records were put aside", bars(dict(evidence.reasons), "dead letters by reason"))}
 {_card("Who buys", "Revenue by segment, joined from the customers", _segments(evidence))}

@@ -257,7 +257,7 @@ def test_a_database_is_written_and_read(spark: Any, make: Make, tmp_path: Path) 
     run(spark, make(f"    bad: drop\nsinks:\n  out: {{from: parsed, jdbc: '{url}', table: orders}}\n"))
     path = tmp_path / "back.yaml"
     path.write_text(
-        f"pipeline: back\nsources: {{orders: {{jdbc: '{url}', query: SELECT * FROM orders WHERE amount > 5}}}}\n"
+        f"pipeline: back\nsources: {{orders: {{jdbc: '{url}', query: 'SELECT * FROM orders WHERE \"amount\" > 5'}}}}\n"
         "sinks: {out: {from: orders, memory: pl_back}}\n"
     )
     run(spark, load(str(path)))

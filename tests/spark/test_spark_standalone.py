@@ -14,11 +14,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from standalone import StandaloneCluster
-
-sys.path.pop(0)
 
 _ROOT = Path(__file__).parents[2]
 

@@ -40,6 +40,11 @@ def test_an_analysis_that_fails() -> None:
     assert sentence_of(text) == "A column with name `amuont` cannot be resolved. Did you mean `amount`?"
 
 
+def test_an_error_that_only_java_knows() -> None:
+    text = "An error occurred while calling o9.load.\n: org.apache.SparkException: [X_Y.Z] No such table.\n\tat a.b"
+    assert sentence_of(text) == "No such table."
+
+
 def test_something_unknown_keeps_its_words() -> None:
     assert sentence_of(RuntimeError("a\n b")) == "a b"
     assert sentence_of(RuntimeError()) == "RuntimeError"

@@ -12,6 +12,7 @@ from typing import Final
 _ENDS: Final = ("\n=== Streaming Query ===", "JVM stacktrace", "\n\tat ", "\n== SQL")
 _SQL_STATE: Final = re.compile(r"\s*SQLSTATE: \w+.*", re.DOTALL)
 _CLASS: Final = re.compile(r"^\[[A-Z0-9_.]+\]\s*")
+_CALL: Final = re.compile(r"^An error occurred while calling \S+\s*:\s*(?:[\w.$]+(?:Exception|Error): )?")
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _RAISED: Final = re.compile(r"^((?:\w+\.)*[A-Z]\w*)(?:: (.*))?$")
 _FILE: Final = re.compile(r'^\s*File "([^"]+)", line (\d+)')
@@ -27,7 +28,7 @@ def sentence_of(error: object) -> str:
         found = _from_traceback(text)
         if found:
             return found
-    text = _CLASS.sub("", _SQL_STATE.sub("", text).strip())
+    text = _CLASS.sub("", _CALL.sub("", _SQL_STATE.sub("", text).strip()))
     return " ".join(text.split())[:_LONGEST] or type(error).__name__
 
 

@@ -28,6 +28,7 @@ _LOOK: Final = 0.25
 _WRITE: Final = 1.0
 _SETTLED: Final = 120.0
 _BEGIN: Final = 15.0
+_PATIENCE: Final = 5.0
 
 
 class Run:
@@ -70,8 +71,11 @@ class Run:
         while self.look():
             time.sleep(_LOOK)
 
-    def stop(self) -> None:
-        """Ends all queries; a batch under way is left to the next start, which repeats it."""
+    def stop(self, patience: float = 0.0) -> None:
+        """Ends all queries. Batches under way get `patience` seconds; what is cut off is repeated by the next start."""
+        deadline = time.monotonic() + patience
+        for query in self.queries.values():
+            _let_finish(query, deadline)
         for name, query in self.queries.items():
             with contextlib.suppress(Exception):  # the one that failed may complain once more
                 query.stop()
@@ -110,6 +114,16 @@ def _let_begin(query: StreamingQuery) -> None:
     deadline = time.monotonic() + _BEGIN
     while time.monotonic() < deadline and query.isActive and query.status["message"] == "Initializing sources":
         time.sleep(_LOOK / 5)
+
+
+def _let_finish(query: StreamingQuery, deadline: float) -> None:
+    """Until the batch under way is done, or has been followed by the next."""
+    with contextlib.suppress(Exception):  # a query that failed has nothing to wait for
+        before = query.lastProgress
+        while time.monotonic() < deadline and query.isActive and query.status["isTriggerActive"]:
+            if query.lastProgress != before:
+                return
+            time.sleep(_LOOK / 5)
 
 
 class Supervisor:
@@ -180,7 +194,7 @@ class Supervisor:
         finally:
             finished = all(measure.state == "finished" for measure in self._measures.values())
             if not finished:
-                run.stop()
+                run.stop(_PATIENCE if self._stopping.is_set() else 0.0)
 
     def _tell(self, state: str, error: str | None = None, *, force: bool = False) -> None:
         self._show(self._measures, state, error)
