@@ -179,7 +179,7 @@ def test_damage_is_found_through_the_brokers(spark: Any, node: Cluster, create_t
 
 
 def test_rekeyed_records_keep_their_order(spark: Any, node: Cluster, create_topic: Any, topic: str) -> None:
-    source = create_topic(2, retention_ms="123456789012")
+    source = create_topic(2, retention_ms="123456789012", message_timestamp_after_max_ms="77777")
     _fill(node, source, 0, 450)
     access = ThroughBrokers(node.bootstrap_servers)
     request = CopyRequest("rekey", source, topic, key_from_json("$.customer.id"), 3, origin_headers=True)
@@ -190,6 +190,7 @@ def test_rekeyed_records_keep_their_order(spark: Any, node: Cluster, create_topi
     assert report.problems == []
     assert report.totals["records"] == 300
     rows = _consumed(node, topic)
+    assert sorted(row[3:] for row in rows) == sorted(row[3:] for row in _consumed(node, source))  # timestamps, too
     numbers = [(row[2], json.loads(row[3])["n"]) for row in rows]
     assert sorted(n for _, n in numbers) == sorted(json.loads(row[3])["n"] for row in _consumed(node, source))
     places: dict[bytes, set[int]] = {}
@@ -204,7 +205,10 @@ def test_rekeyed_records_keep_their_order(spark: Any, node: Cluster, create_topi
         from moldau.admin import ConfigResource, ConfigResourceType
 
         described = admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])
-    assert described["topic"][topic]["retention.ms"]["value"] == "123456789012"
+    settings = {name: one["value"] for name, one in described["topic"][topic].items()}
+    assert settings["retention.ms"] == "123456789012"
+    assert settings["message.timestamp.after.max.ms"] == "77777"
+    assert "message.timestamp.before.max.ms" not in settings  # only while it was filled
     with pytest.raises(JobError, match="exists already"):
         copy(spark, access, request)
 
@@ -216,12 +220,29 @@ def test_other_partitions(spark: Any, node: Cluster, create_topic: Any, topic: s
     assert report.problems == []
     rows = _consumed(node, topic)
     before = _consumed(node, source)
-    assert sorted(row[2:4] for row in rows) == sorted(row[2:4] for row in before)
+    assert sorted(row[2:] for row in rows) == sorted(row[2:] for row in before)
     assert len({row[0] for row in rows}) > 2
     for key in {row[2] for row in before}:
         assert [row[3] for row in rows if row[2] == key] == [row[3] for row in before if row[2] == key]
     with pytest.raises(JobError, match="cannot be used as a key"):
         copy(spark, ThroughBrokers(node.bootstrap_servers), CopyRequest("rekey", source, "new", "nonsense(("))
+
+
+def test_timestamps_that_the_brokers_would_refuse_or_replace_are_kept(
+    spark: Any, node: Cluster, create_topic: Any, topic: str
+) -> None:
+    source = create_topic(2, retention_ms="-1")
+    _fill(node, source, 0, 50)
+    from moldau.admin import ConfigResource, ConfigResourceType
+
+    later = {"message.timestamp.type": "LogAppendTime", "message.timestamp.before.max.ms": "1000"}
+    with KafkaAdminClient(bootstrap_servers=node.bootstrap_servers) as admin:
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, source, later)])
+        copied = copy(spark, ThroughBrokers(node.bootstrap_servers), CopyRequest("repartition", source, topic))
+        found = admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])["topic"][topic]
+    assert copied.problems == []
+    assert sorted(row[2:] for row in _consumed(node, topic)) == sorted(row[2:] for row in _consumed(node, source))
+    assert {name: found[name]["value"] for name in later} == later
 
 
 def test_files_of_a_stopped_node_are_a_topic_too(spark: Any, tmp_path: Path) -> None:

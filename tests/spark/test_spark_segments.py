@@ -148,6 +148,13 @@ def test_ranges_by_offset_and_time(spark: Any, cluster: Cluster) -> None:
     assert found == [row for row in rows if row[1] == 1 and BASE + 300_500 <= row[3] < BASE + 700_000]
 
 
+def test_nothing_to_read(spark: Any, cluster: Cluster) -> None:
+    options = {"subscribe": "plain", "startingTimestamp": str(BASE + 10_000_000)}
+    frame = spark.read.format("moldau-log").options(**options).load(str(data_of(cluster)))
+    assert frame.count() == 0
+    assert frame.collect() == []
+
+
 def test_small_tasks_and_a_schema_of_its_own(spark: Any, cluster: Cluster) -> None:
     reader = spark.read.format("moldau-log").option("subscribePattern", "pla.*")
     frame = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from time import time
 from typing import Any
 
 import pytest
@@ -67,6 +68,30 @@ def test_the_option_wins_over_the_column(spark: Any, node: Cluster, create_topic
     assert [record.value for record in records_of(node.bootstrap_servers, topic)] == [b"v"]
 
 
+def test_timestamps_are_kept_if_asked_for(spark: Any, node: Cluster, create_topic: CreateTopic) -> None:
+    topic, stamped_anew, copied = create_topic(), create_topic(), create_topic()
+    moments = {"a": 1_700_000_000_123_999, "b": 1_600_000_000_000_000, "c": None}
+    rows = ", ".join(f"('{name}', {'NULL' if at is None else at})" for name, at in moments.items())
+    frame = spark.sql(f"SELECT value, timestamp_micros(at) AS timestamp FROM VALUES {rows} AS t(value, at)")
+    before = round(time() * 1000)
+    write(frame, node, topic, keepTimestamps="true")
+    found = {record.value: record.timestamp for record in records_of(node.bootstrap_servers, topic)}
+    assert found.pop(b"c") >= before
+    assert found == {b"a": 1_700_000_000_123, b"b": 1_600_000_000_000}
+    # As it comes from the source, with columns that the sink does not know.
+    source = (
+        spark.read.format("moldau")
+        .options(**{"kafka.bootstrap.servers": node.bootstrap_servers, "subscribe": topic})
+        .load()
+    )
+    assert "offset" in source.columns
+    write(source, node, stamped_anew)
+    assert all(record.timestamp >= before for record in records_of(node.bootstrap_servers, stamped_anew))
+    write(source, node, copied, keepTimestamps="true", delivery="exactly-once")
+    again = {record.value: record.timestamp for record in records_of(node.bootstrap_servers, copied)}
+    assert again == {record.value: record.timestamp for record in records_of(node.bootstrap_servers, topic)}
+
+
 def test_nulls(spark: Any, node: Cluster, create_topic: CreateTopic) -> None:
     topic = create_topic()
     write(spark.sql("SELECT 'k' AS key, CAST(NULL AS STRING) AS value UNION ALL SELECT NULL, NULL"), node, topic)
@@ -109,6 +134,21 @@ def test_rows_larger_than_a_batch_and_batches_larger_than_the_topic_takes(
         ("SELECT 'v' AS Value", {"topic": "t"}, "The column Value is not known; is value meant?"),
         ("SELECT 'v' AS value, CAST(NULL AS STRING) AS topic", {}, "A row has no topic: the column topic is null"),
         ("SELECT 'v' AS value, 9 AS partition", {"topic": "refusals"}, "A row names partition 9 of topic 'refusals'"),
+        (
+            "SELECT 'v' AS value",
+            {"topic": "t", "keepTimestamps": "true"},
+            "The option keepTimestamps is true, and the data frame has no column timestamp.",
+        ),
+        (
+            "SELECT 'v' AS value, 7L AS timestamp",
+            {"topic": "t", "keepTimestamps": "true"},
+            "The column timestamp is bigint; it must be timestamp: CAST it.",
+        ),
+        (
+            "SELECT 'v' AS value, current_timestamp() AS Timestamp",
+            {"topic": "t", "keepTimestamps": "true"},
+            "The column Timestamp is not known; is timestamp meant?",
+        ),
         ("SELECT 'v' AS value", {"topic": "t", "delivery": "twice"}, "The option delivery is 'twice'; it must be"),
         ("SELECT 'v' AS value", {"topic": "t", "subscribe": "t"}, "The option subscribe has no meaning here"),
         (

@@ -108,6 +108,17 @@ def test_an_aborted_batch(desk: Desk) -> None:
     assert desk.seen() == ["a"]
 
 
+def test_a_job_that_is_never_heard_of_again_leaves_no_trace(desk: Desk) -> None:
+    for number, ends in enumerate((desk.commit, desk.abort)):
+        job = Job(f"{desk.key}-{number}", 0, "run", passing=True)
+        ends(job, desk.write(job, "a"))
+        with Client(desk.bootstrap) as client:
+            ledger = client.run(read(job.account(desk.options)))
+        assert ledger.state is None
+    assert desk.seen() == ["a"]
+    assert desk.still_open() == []
+
+
 def test_two_attempts_of_a_task(desk: Desk) -> None:
     first, second = desk.write(desk.job(0), "a"), desk.write(desk.job(0), "a")
     assert first.transaction.name != second.transaction.name

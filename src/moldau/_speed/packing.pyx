@@ -19,8 +19,11 @@ from moldau._speed.reference.packing import NoSuchPartition
 cdef extern from *:
     """
     static inline int sub_overflow64(int64_t a, int64_t b, int64_t *gap) { return __builtin_sub_overflow(a, b, gap); }
+    /* Rounded down, also before 1970. */
+    static inline int64_t to_milliseconds(int64_t us) { return us / 1000 - (us % 1000 < 0); }
     """
     bint sub_overflow64(int64_t a, int64_t b, int64_t *gap) nogil
+    int64_t to_milliseconds(int64_t us) nogil
 
 # As in the twin.
 cdef enum:
@@ -94,9 +97,11 @@ cdef class RowPacker:
     cdef Column header_keys
     cdef Column header_values
     cdef Column partitions
+    cdef Column timestamps
     cdef const uint8_t *select
-    # Three each of keys, values, header keys and header values, two of headers and of partitions, and the selection.
-    cdef Py_buffer views[17]
+    # Three each of keys, values, header keys and header values, two each of headers, partitions and timestamps, and the
+    # selection.
+    cdef Py_buffer views[19]
     cdef int opened
     # Rows in the order of their partitions; those of partition p are order[starts[p]] to order[starts[p + 1]].
     cdef int32_t *order
@@ -104,7 +109,7 @@ cdef class RowPacker:
     cdef int32_t *cursors
     cdef bint walking
 
-    def __cinit__(self, rows, key, value, headers=None, partition=None, select=None):
+    def __cinit__(self, rows, key, value, headers=None, partition=None, select=None, timestamp=None):
         cdef Py_ssize_t length, entries
         if not 0 <= rows < INT32_MAX:
             raise ValueError("a batch of columns has fewer than 2 billion rows")
@@ -117,11 +122,9 @@ cdef class RowPacker:
         if headers is not None:
             self.open_headers(headers)
         if partition is not None:
-            self.open_validity(&self.partitions, self.rows, partition.validity, partition.start, SHORT_NUMBERS)
-            self.partitions.data = self.open(partition.data, &length)
-            if length < 4 * (self.partitions.start + self.rows):
-                raise ValueError(_SENTENCES[SHORT_NUMBERS])
-            self.partitions.present = True
+            self.open_numbers(&self.partitions, partition, 4)
+        if timestamp is not None:
+            self.open_numbers(&self.timestamps, timestamp, 8)
         self.selected = self.rows
         if select is not None:
             self.select = self.open(select, &length)
@@ -180,6 +183,15 @@ cdef class RowPacker:
         self.open_validity(column, rows, validity, start, SHORT_VALIDITY)
         column.data = self.open(data, &size)
         return self.open_offsets(column, rows, offsets, size)
+
+    cdef int open_numbers(self, Column *column, given, Py_ssize_t width) except -1:
+        cdef Py_ssize_t length
+        self.open_validity(column, self.rows, given.validity, given.start, SHORT_NUMBERS)
+        column.data = self.open(given.data, &length)
+        if length < width * (column.start + self.rows):
+            raise ValueError(_SENTENCES[SHORT_NUMBERS])
+        column.present = True
+        return 0
 
     cdef int open_headers(self, given) except -1:
         cdef Py_ssize_t entries, row, entry
@@ -290,7 +302,8 @@ cdef class RowPacker:
 
     def fill(self, partition, RecordWriter writer not None, int64_t timestamp):
         cdef Py_ssize_t where, first, last, at
-        cdef int64_t base, gap, delta, used, body, limit
+        cdef int64_t base, gap, delta, used, body, limit, moment = timestamp, latest
+        cdef bint timed = self.timestamps.present, overflowed = False
         cdef uint8_t *p
         self.check(partition)
         if self.walking:
@@ -300,14 +313,22 @@ cdef class RowPacker:
         last = self.starts[where + 1]
         if first == last:
             return 0
-        base = timestamp if writer.count == 0 and not writer.has_fixed_base else writer.base_timestamp
-        if sub_overflow64(timestamp, base, &gap):
+        if timed:
+            moment = self.moment_of(self.order[first], timestamp)
+        base = moment if writer.count == 0 and not writer.has_fixed_base else writer.base_timestamp
+        if sub_overflow64(moment, base, &gap):
             raise OverflowError("the timestamp does not fit 64 bits")
+        latest = moment if writer.count == 0 else max(writer.max_timestamp, moment)
         used = writer.used
         delta = <int64_t> writer.last_offset_delta + 1
         self.walking = True
         with nogil:
             for at in range(first, last):
+                if timed:
+                    moment = self.moment_of(self.order[at], timestamp)
+                    if sub_overflow64(moment, base, &gap):
+                        overflowed = True
+                        break
                 body = self.size_of_row(self.order[at], gap, delta + at - first)
                 body += size_of_varlong(body)
                 limit = writer.max_size if writer.count or at > first else INT32_MAX
@@ -316,6 +337,8 @@ cdef class RowPacker:
                     break
                 used += body
         self.walking = False
+        if overflowed:
+            raise OverflowError("the timestamp does not fit 64 bits")
         if last == first:
             if not writer.count:
                 raise OverflowError("the record is larger than a batch can be")
@@ -326,10 +349,14 @@ cdef class RowPacker:
         self.walking = True
         with nogil:
             for at in range(first, last):
+                if timed:
+                    moment = self.moment_of(self.order[at], timestamp)
+                    gap = moment - base
+                    if moment > latest:
+                        latest = moment
                 p = self.put_row(p, self.order[at], gap, delta + at - first)
         self.walking = False
-        if writer.count == 0 or timestamp > writer.max_timestamp:
-            writer.max_timestamp = timestamp
+        writer.max_timestamp = latest
         writer.used = used
         writer.base_timestamp = base
         writer.count += <int32_t> (last - first)
@@ -341,6 +368,13 @@ cdef class RowPacker:
         if not 0 <= partition < self.count:
             raise ValueError("rows have not been assigned to this partition")
         return 0
+
+    cdef inline int64_t moment_of(self, Py_ssize_t row, int64_t otherwise) noexcept nogil:
+        cdef int64_t value
+        if not is_valid(&self.timestamps, row):
+            return otherwise
+        memcpy(&value, self.timestamps.data + 8 * (self.timestamps.start + row), 8)
+        return to_milliseconds(value)
 
     cdef int64_t size_of_row(self, Py_ssize_t row, int64_t gap, int64_t delta) noexcept nogil:
         """The record without its length."""

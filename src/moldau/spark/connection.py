@@ -10,6 +10,7 @@ from moldau.client.addresses import AddressError, parse_bootstrap
 from moldau.client.backoff import Backoff
 from moldau.client.cluster import Cluster
 from moldau.spark.options import OptionError, Options
+from moldau.spark.security import security_options
 
 _kept: dict[tuple[object, ...], Cluster] = {}
 
@@ -29,6 +30,7 @@ def open_cluster(options: Options) -> Cluster:
         timeout=options.setting("default.api.timeout.ms", 60_000, 1) / 1000,
         connect_timeout=options.setting("socket.connection.setup.timeout.ms", 10_000, 1) / 1000,
         backoff=backoff,
+        security=security_options(options.kafka).open(),
     )
 
 

@@ -59,6 +59,7 @@ OPTIONS: Final[dict[str, Use]] = {
     "fetchOffset.numRetries": Use.READ,
     "fetchOffset.retryIntervalMs": Use.READ,
     "topic": Use.WRITE,
+    "keepTimestamps": Use.WRITE,
     "delivery": Use.WRITE,
     "decisionsTopic": Use.WRITE,
     "transactionalIdPrefix": Use.WRITE,
@@ -87,9 +88,15 @@ _INSTEAD: Final[dict[str, tuple[Use, str]]] = {
     "subscribe": (Use.WRITE, _READ_ONLY),
     "subscribePattern": (Use.WRITE, _READ_ONLY),
     "assign": (Use.WRITE, "it is for reading; a column named partition says where each row goes"),
+    "txnAppId": (Use.STREAM_WRITE, "the batches of a stream are recognized by its checkpoint"),
+    "txnVersion": (Use.STREAM_WRITE, "the batches of a stream are recognized by its checkpoint"),
+    "checkpointLocation": (Use.READ | Use.BATCH_WRITE, "it belongs to writeStream"),
+    "queryName": (Use.READ | Use.BATCH_WRITE, "it belongs to writeStream"),
 }
 
 _NO_SERIALIZER: Final = "keys and values are bytes here; convert them with CAST or a function of Spark"
+
+_NO_LOGIN_CLASS: Final = "Java classes cannot run here; kafka.sasl.jaas.config gives name and password"
 
 # Settings of Kafka's clients that would contradict what Spark does, with what to do instead.
 _KAFKA_REFUSED: Final[dict[str, str]] = {
@@ -103,6 +110,11 @@ _KAFKA_REFUSED: Final[dict[str, str]] = {
     "value.serializer": _NO_SERIALIZER,
     "partitioner.class": "Java classes cannot run here; put the number into a column named partition",
     "transactional.id": "the sink chooses its own; ask for delivery=exactly-once",
+    "sasl.client.callback.handler.class": _NO_LOGIN_CLASS,
+    "sasl.login.callback.handler.class": _NO_LOGIN_CLASS,
+    "sasl.login.class": _NO_LOGIN_CLASS,
+    "security.providers": "Java classes cannot run here; TLS is OpenSSL's",
+    "ssl.engine.factory.class": "Java classes cannot run here; kafka.ssl.truststore.location and its kin set up TLS",
     "group.instance.id": "the source joins no group; kafka.group.id names the one its positions are shown under",
 }
 
@@ -116,6 +128,24 @@ _KAFKA_CONNECTION: Final = (
     "retry.backoff.ms",
     "security.protocol",
     "socket.connection.setup.timeout.ms",
+)
+# What they may hold is said in `security`.
+_KAFKA_SECURITY: Final = (
+    "sasl.jaas.config",
+    "sasl.mechanism",
+    "ssl.cipher.suites",
+    "ssl.enabled.protocols",
+    "ssl.endpoint.identification.algorithm",
+    "ssl.key.password",
+    "ssl.keystore.certificate.chain",
+    "ssl.keystore.key",
+    "ssl.keystore.location",
+    "ssl.keystore.password",
+    "ssl.keystore.type",
+    "ssl.truststore.certificates",
+    "ssl.truststore.location",
+    "ssl.truststore.password",
+    "ssl.truststore.type",
 )
 _KAFKA_READING: Final = (
     "check.crcs",
@@ -176,6 +206,11 @@ _KAFKA_INERT: Final = (
     "send.buffer.bytes",
     "session.timeout.ms",
     "socket.connection.setup.timeout.max.ms",
+    "ssl.keymanager.algorithm",
+    "ssl.protocol",
+    "ssl.provider",
+    "ssl.secure.random.implementation",
+    "ssl.trustmanager.algorithm",
 )
 
 _PROPER: Final = {name.lower(): name for name in OPTIONS}
@@ -207,7 +242,7 @@ class Options:
             key = name.lower()
             if key.startswith(KAFKA):
                 setting = key[len(KAFKA) :]
-                _check_setting(setting, value, use)
+                _check_setting(setting, use)
                 self.kafka[setting] = value
             else:
                 _check_option(name, use)
@@ -284,23 +319,21 @@ def _check_option(name: str, use: Use) -> None:
         raise OptionError(f"The option {proper} has no meaning here: {reason}.")
 
 
-def _check_setting(name: str, value: str, use: Use) -> None:
+def _check_setting(name: str, use: Use) -> None:
     if name in _KAFKA_REFUSED:
         raise OptionError(f"The option {KAFKA}{name} cannot be set: {_KAFKA_REFUSED[name]}.")
-    if name == "security.protocol" and value.strip().upper() == "PLAINTEXT":
-        return
-    if name.startswith(("sasl.", "ssl.", "security.")):
-        # Refused and not passed over: whoever sets it believes that the connection is protected.
-        raise OptionError(
-            f"The option {KAFKA}{name} cannot be set: the connection is PLAINTEXT, so reach the brokers over a network "
-            "you trust or through a tunnel."
-        )
-    own = (*_KAFKA_CONNECTION, *(_KAFKA_READING if use & Use.READ else _KAFKA_WRITING))
+    own = (*_KAFKA_CONNECTION, *_KAFKA_SECURITY, *(_KAFKA_READING if use & Use.READ else _KAFKA_WRITING))
     if name in own or name in _KAFKA_INERT:
         return
     if name in _KAFKA_READING or name in _KAFKA_WRITING:
         side = "writing" if use & Use.READ else "reading"
         raise OptionError(f"The option {KAFKA}{name} has no meaning here: it is a setting for {side}.")
+    if name.startswith(("sasl.", "ssl.", "security.")) and not get_close_matches(name, _KAFKA_SECURITY, 1, 0.9):
+        # Refused and not passed over: whoever sets it believes that the connection is protected by it.
+        raise OptionError(
+            f"The option {KAFKA}{name} cannot be set: of security there are kafka.security.protocol, "
+            f"{', '.join(KAFKA + each for each in _KAFKA_SECURITY if not each.endswith('store.password'))}."
+        )
     close = get_close_matches(name, [*own, *_KAFKA_INERT], 1)
     advice = f"; is {KAFKA}{close[0]} meant?" if close else "."
     raise OptionError(f"There is no option {KAFKA}{name}{advice}")

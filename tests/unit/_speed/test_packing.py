@@ -15,12 +15,14 @@ from moldau._speed import reference
 from moldau._speed.reference import packing
 from moldau._speed.reference.packing import BytesBuffers, HeaderBuffers, NoSuchPartition, NumberBuffers
 from moldau.client.partitioner import partition_for_key
-from moldau.protocol.records import BatchBuilder, Compression, decode_batch
+from moldau.protocol.records import BatchBuilder, Compression, decode_batch, read_header
 
 Row = tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]] | None, int | None]
 
 BYTES = st.none() | st.binary(max_size=12) | st.binary(min_size=60, max_size=300)
 HEADERS = st.none() | st.lists(st.tuples(st.text(max_size=4), st.none() | st.binary(max_size=6)), max_size=3)
+# Microseconds, as Spark has them: from before the year 1 to after the year 9999.
+MOMENTS = st.lists(st.none() | st.integers(-(10**17), 10**18) | st.integers(-2000, 2000), min_size=40, max_size=40)
 ROWS = st.lists(st.tuples(BYTES, BYTES, HEADERS, st.none() | st.integers(0, 4)), max_size=40)
 
 
@@ -70,6 +72,11 @@ def number_column(values: Sequence[int | None], start: int) -> NumberBuffers:
     return NumberBuffers(bits([value is not None for value in values], start), numbers.tobytes(), start)
 
 
+def moment_column(values: Sequence[int | None], start: int) -> NumberBuffers:
+    numbers = array("q", [99] * start + [-5 if value is None else value for value in values])
+    return NumberBuffers(bits([value is not None for value in values], start), numbers.tobytes(), start)
+
+
 def columns(rows: Sequence[Row], start: int) -> tuple[Any, ...]:
     keys, values, headers, partitions = (list(each) for each in zip(*rows, strict=True)) if rows else ([], [], [], [])
     return (
@@ -84,7 +91,7 @@ def columns(rows: Sequence[Row], start: int) -> tuple[Any, ...]:
 def packed(kernel: Any, given: tuple[Any, ...], count: int, size: int, **how: Any) -> Any:
     """What became of it: (turn, room) and the batches of each partition."""
     packer_type, writer_type = kernel
-    packer = packer_type(*given, how.get("select"))
+    packer = packer_type(*given, select=how.get("select"), timestamp=how.get("timestamp"))
     state = packer.assign(count, how.get("sticky") or list(range(count)), 0, how.get("room", 0), how.get("stick", 100))
     batches: list[list[bytes]] = []
     for partition in range(count):
@@ -97,12 +104,15 @@ def packed(kernel: Any, given: tuple[Any, ...], count: int, size: int, **how: An
 
 
 @settings(max_examples=150, deadline=None)
-@given(ROWS, st.integers(0, 9), st.integers(5, 7), st.integers(61, 2000), st.integers(0, 300), st.randoms())
-def test_the_twins_agree(rows: list[Row], start: int, count: int, size: int, stick: int, chance: Any) -> None:
+@given(ROWS, MOMENTS, st.integers(0, 9), st.integers(5, 7), st.integers(61, 2000), st.integers(0, 300), st.randoms())
+def test_the_twins_agree(
+    rows: list[Row], moments: list[int | None], start: int, count: int, size: int, stick: int, chance: Any
+) -> None:
     given_columns = columns(rows, start)
     chosen = [row for row in range(len(rows)) if chance.random() < 0.7]
-    for select in (None, array("i", chosen).tobytes()):
-        how = {"select": select, "stick": stick, "sticky": [3, 1]}
+    timestamp = moment_column(moments[: len(rows)], start)
+    for select, stamped in ((None, None), (array("i", chosen).tobytes(), None), (None, timestamp)):
+        how = {"select": select, "stick": stick, "sticky": [3, 1], "timestamp": stamped}
         plain = packed((packing.RowPacker, reference.RecordWriter), given_columns, count, size, **how)
         assert packed(compiled(), given_columns, count, size, **how) == plain
 
@@ -121,6 +131,38 @@ def test_what_was_packed_is_read_again(rows: list[Row], start: int, size: int) -
             (row[0], row[1], row[2] or []) for row in named if row[0] is not None
         ]
         assert {record.timestamp for record in records} <= {1234}
+
+
+def test_rows_with_a_timestamp_of_their_own(kernel: Any) -> None:
+    moments = [5_999, None, -1, -1_000, -1_001, 7_000_000, 0]
+    wanted = [5, 1234, -1, -1, -2, 7000, 0]
+    rows: list[Row] = [(None, b"v", None, 0)] * len(moments)
+    for chosen in ([0, 1, 2, 3, 4, 5, 6], [4, 6, 2], [1]):
+        select = array("i", chosen).tobytes()
+        how = {"select": select, "timestamp": moment_column(moments, 3)}
+        _, batches = packed(kernel, columns(rows, 2), 1, 10_000, **how)
+        assert [record.timestamp for record in decode_batch(batches[0][0])] == [wanted[row] for row in chosen]
+        header = read_header(batches[0][0], 0)
+        assert header.base_timestamp == wanted[chosen[0]]
+        assert header.max_timestamp == max(wanted[row] for row in chosen)
+
+
+def test_a_record_that_did_not_fit_does_not_count_among_the_timestamps(kernel: Any) -> None:
+    rows: list[Row] = [(None, b"v" * 30, None, 0)] * 3
+    timestamp = moment_column([2_000, 1_000, 9_000], 0)
+    _, batches = packed(kernel, columns(rows, 0), 1, 61 + 2 * 40, timestamp=timestamp)
+    headers = [read_header(batch, 0) for batch in batches[0]]
+    assert [(one.count, one.base_timestamp, one.max_timestamp) for one in headers] == [(2, 2, 2), (1, 9, 9)]
+
+
+def test_timestamps_too_far_apart_for_a_batch(kernel: Any) -> None:
+    packer_type, writer_type = kernel
+    writer = writer_type(10_000, -(2**63))
+    for moments in ([0], [None, 0]):
+        packer = packer_type(len(moments), None, None, timestamp=moment_column(moments, 0))
+        packer.assign(1, [0], 0, 0, 0)
+        with pytest.raises(OverflowError, match="64 bits"):
+            packer.fill(0, writer, -5)
 
 
 def where(row: Row) -> int | None:
@@ -206,6 +248,10 @@ NAMES = bytes_column([b"a", None], 0)
         (2**31, None, None),
         (3, None, None, None, NumberBuffers(None, bytes(11))),
         (3, None, None, None, NumberBuffers(b"\x01", bytes(80), 9)),
+        (3, None, None, None, None, None, NumberBuffers(None, bytes(23))),
+        (3, None, None, None, None, None, NumberBuffers(None, bytes(24), 1)),
+        (3, None, None, None, None, None, NumberBuffers(None, bytes(24), -1)),
+        (3, None, None, None, None, None, NumberBuffers(b"\x01", bytes(160), 9)),
         (1, None, None, HeaderBuffers(None, array("i", [0, 3]).tobytes(), GOOD, GOOD, 2)),
         (1, None, None, HeaderBuffers(None, array("i", [0, 2]).tobytes(), NAMES, GOOD, 2)),
         (1, None, None, HeaderBuffers(None, array("i", [0, 2]).tobytes(), GOOD, NAMES, -1)),

@@ -43,6 +43,8 @@ def test_brokers_must_be_named() -> None:
         (Use.STREAM_READ, "delivery", "read_committed"),
         (Use.BATCH_WRITE, "subscribe", "topic"),
         (Use.BATCH_WRITE, "startingOffsets", "topic"),
+        (Use.STREAM_WRITE, "txnAppId", "checkpoint"),
+        (Use.STREAM_READ, "checkpointLocation", "writeStream"),
         (Use.BATCH_READ, "path", "subscribe"),
         (Use.STREAM_READ, "subscrbe", "is subscribe meant?"),
         (Use.STREAM_READ, "bootstrap.servers", "is kafka.bootstrap.servers meant?"),
@@ -51,7 +53,9 @@ def test_brokers_must_be_named() -> None:
         (Use.STREAM_READ, "kafka.enable.auto.commit", "checkpoint"),
         (Use.STREAM_READ, "kafka.value.deserializer", "CAST"),
         (Use.STREAM_WRITE, "kafka.transactional.id", "delivery=exactly-once"),
-        (Use.STREAM_READ, "kafka.sasl.mechanism", "PLAINTEXT"),
+        (Use.STREAM_READ, "kafka.sasl.kerberos.service.name", "kafka.sasl.jaas.config"),
+        (Use.STREAM_READ, "kafka.ssl.truststore.locatio", "is kafka.ssl.truststore.location meant?"),
+        (Use.STREAM_WRITE, "kafka.ssl.engine.factory.class", "kafka.ssl.truststore.location"),
         (Use.STREAM_READ, "kafka.linger.ms", "writing"),
         (Use.STREAM_WRITE, "kafka.isolation.level", "reading"),
         (Use.STREAM_READ, "kafka.isolation.levl", "is kafka.isolation.level meant?"),
@@ -70,11 +74,6 @@ def test_every_option_has_a_place_where_it_is_taken_and_refusals_where_it_is_not
                 assert name in Options({"kafka.bootstrap.servers": "x:1", name: "1"}, use)
             else:
                 assert name in refusal(use, **{name: "1"})
-
-
-def test_plaintext_is_the_one_protocol() -> None:
-    Options({**BASE, "kafka.security.protocol": "plaintext"}, Use.BATCH_READ)
-    assert "PLAINTEXT" in refusal(Use.BATCH_READ, kafka__security__protocol="SSL")
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 """Columns of records into batches: the specification of `packing.pyx`, and the way back from `columns`.
 
 A data frame comes as Arrow arrays: keys and values as columns of bytes (validity bits, int32 offsets, data), headers as
-a list column over two of those, partitions as int32. `RowPacker` decides where each row goes and writes the rows of a
-partition into the partition's batch, without a Python object per row. An array may be a slice of a larger one: `start`
-is where its first row lies in the buffers. Buffers that contradict themselves are refused before anything is written,
-with ValueError.
+a list column over two of those, partitions as int32, timestamps as int64 (microseconds). `RowPacker` decides where each
+row goes and writes the rows of a partition into the partition's batch, without a Python object per row. An array may be
+a slice of a larger one: `start` is where its first row lies in the buffers. Buffers that contradict themselves are
+refused before anything is written, with ValueError.
 
 Where a row goes: to the partition it names, else to Java's choice for its key. A row with neither follows the others of
 its kind to one partition until `stick` bytes are there, and then to the next, so that batches become large.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from moldau._speed.reference.accumulator import murmur2
 from moldau._speed.reference.writer import RecordWriter
@@ -68,13 +68,15 @@ class RowPacker:
         headers: HeaderBuffers | None = None,
         partition: NumberBuffers | None = None,
         select: Buffer | None = None,
+        timestamp: NumberBuffers | None = None,
     ) -> None:
         if not 0 <= rows < _MAX_INT32:
             raise ValueError("a batch of columns has fewer than 2 billion rows")
         self._keys = None if key is None else _BytesReader(rows, key)
         self._values = None if value is None else _BytesReader(rows, value)
         self._headers = None if headers is None else _HeaderReader(rows, headers)
-        self._partitions = None if partition is None else _NumberReader(rows, partition)
+        self._partitions = None if partition is None else _NumberReader(rows, partition, "i")
+        self._timestamps = None if timestamp is None else _NumberReader(rows, timestamp, "q")
         self._select: Sequence[int] = range(rows) if select is None else _numbers(select)
         if any(not 0 <= row < rows for row in self._select):
             raise ValueError("a row is selected that is not there")
@@ -120,14 +122,19 @@ class RowPacker:
         return len(self._rows[partition]) - self._taken[partition]
 
     def fill(self, partition: int, writer: RecordWriter, timestamp: int) -> int:
-        """Appends rows of the partition, in order, until there are no more or one does not fit; returns how many."""
+        """Appends rows of the partition, in order, until there are no more or one does not fit; returns how many.
+
+        `timestamp` is for rows that have none of their own. OverflowError if they lie too far apart for a batch.
+        """
         self._check(partition)
         taken = 0
         for row in self._rows[partition][self._taken[partition] :]:
             key = None if self._keys is None else self._keys.get(row)
             value = None if self._values is None else self._values.get(row)
             headers = None if self._headers is None else self._headers.get(row)
-            if not writer.append(timestamp, key, value, headers):
+            given = None if self._timestamps is None else self._timestamps.get(row)
+            # Rounded down, also before 1970.
+            if not writer.append(timestamp if given is None else given // 1000, key, value, headers):
                 break
             taken += 1
         self._taken[partition] += taken
@@ -152,12 +159,12 @@ class _BytesReader:
 
 
 class _NumberReader:
-    def __init__(self, rows: int, column: NumberBuffers) -> None:
-        if column.start < 0 or len(column.data) < 4 * (column.start + rows):
+    def __init__(self, rows: int, column: NumberBuffers, kind: Literal["i", "q"]) -> None:
+        if column.start < 0 or len(column.data) < array(kind).itemsize * (column.start + rows):
             raise ValueError("a column of numbers ends too early")
         self._start = column.start
         self._valid = _checked_validity(rows, column.validity, column.start)
-        self._values = _numbers(column.data)
+        self._values = _numbers(column.data, kind)
 
     def get(self, row: int) -> int | None:
         return self._values[self._start + row] if _is_valid(self._valid, self._start + row) else None
@@ -188,9 +195,9 @@ class _HeaderReader:
         return headers
 
 
-def _numbers(data: Buffer) -> Sequence[int]:
-    numbers = array("i")
-    numbers.frombytes(bytes(data[: len(data) // 4 * 4]))
+def _numbers(data: Buffer, kind: Literal["i", "q"] = "i") -> Sequence[int]:
+    numbers = array(kind)
+    numbers.frombytes(bytes(data[: len(data) // numbers.itemsize * numbers.itemsize]))
     return numbers
 
 

@@ -6,6 +6,9 @@ everything in the new topic, or nothing.
 The order of records with the same key is kept. All records of a key are written by one task, and within it in the order
 they were in; where they come from several partitions, which have no common order, they are merged by time without ever
 turning round two records of the same partition.
+
+Timestamps are kept, whatever the settings of the topic say about those of new records: while it is filled it has
+settings that take any, and nothing in it is too old. Its own come into force when everything is there.
 """
 
 from __future__ import annotations
@@ -14,18 +17,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from moldau.client.admin.configs import ConfigResource, ConfigSource, ResourceType, describe_configs
+from moldau.client.admin.configs import (
+    ConfigChange,
+    ConfigOperation,
+    ConfigResource,
+    ConfigSource,
+    ResourceType,
+    alter_configs,
+    describe_configs,
+)
 from moldau.client.admin.topics import NewTopic, TopicOutcome, create_topics, delete_topics, list_topics
 from moldau.client.cluster import Cluster
 from moldau.spark.history.report import JobError, Report, first_line
 from moldau.spark.history.topic_access import Ranges, ThroughBrokers
-from moldau.spark.sink.columns import KNOWN
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 
 _CLIENT: Final = "moldau-history"
+
+_ANY_DISTANCE: Final = str((1 << 63) - 1)
+
+# What the new topic has until everything is in it.
+_WHILE_FILLED: Final = {
+    "message.timestamp.type": "CreateTime",
+    "message.timestamp.before.max.ms": _ANY_DISTANCE,
+    "message.timestamp.after.max.ms": _ANY_DISTANCE,
+    "retention.ms": "-1",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +76,7 @@ def copy(spark: SparkSession, access: ThroughBrokers, request: CopyRequest, *, d
     if dry_run:
         counts = _counts(rows)
     else:
-        counts = _write(spark, access, request, rows, partitions, settings)
-        written = _count_written(spark, access, request.target)
+        counts, written = _write(spark, access, request, rows, partitions, settings)
         if written != counts["records"]:
             report.problems.append(
                 f"{counts['records']} records were read and {written} are in {request.target}: delete it and try again"
@@ -66,15 +85,13 @@ def copy(spark: SparkSession, access: ThroughBrokers, request: CopyRequest, *, d
         {"partition": number, "from_offset": first, "to_offset": end} for number, (first, end) in sorted(ranges.items())
     ]
     report.totals = {"source": request.source, "target": request.target, "target_partitions": partitions, **counts}
-    if "timestamp" not in KNOWN:
-        report.notes.append("the records of the new topic carry the time of the copy; --origin-headers keeps the old")
     if counts["without_key"] and request.key is not None:
         report.notes.append(f"{counts['without_key']} records got no key: the expression gives none for them")
     return report
 
 
 def _rows(frame: DataFrame, request: CopyRequest) -> DataFrame:
-    """What is written, in the columns of the sink, and `origin_*` to sort by."""
+    """What is written, in the columns of the sink, and what else is needed to sort by."""
     from pyspark.errors import AnalysisException, ParseException
     from pyspark.sql import functions as F
 
@@ -86,10 +103,9 @@ def _rows(frame: DataFrame, request: CopyRequest) -> DataFrame:
         key.alias("key"),
         "value",
         _headers(request).alias("headers"),
-        *(["timestamp"] if "timestamp" in KNOWN else []),
+        "timestamp",
         F.col("partition").alias("origin_partition"),
         F.col("offset").alias("origin_offset"),
-        F.col("timestamp").alias("origin_timestamp"),
     )
 
 
@@ -130,10 +146,10 @@ def _in_order(rows: DataFrame, tasks: int) -> DataFrame:
     so_far = Window.partitionBy("origin_partition").orderBy("origin_offset")
     placed = F.coalesce(F.col("key"), F.col("origin_partition").cast("string").cast("binary"))
     return (
-        rows.withColumn("reached", F.max("origin_timestamp").over(so_far))
+        rows.withColumn("reached", F.max("timestamp").over(so_far))
         .repartition(tasks, placed)
         .sortWithinPartitions("reached", "origin_partition", "origin_offset")
-        .drop("reached", "origin_partition", "origin_offset", "origin_timestamp")
+        .drop("reached", "origin_partition", "origin_offset")
     )
 
 
@@ -151,7 +167,8 @@ def _write(
     rows: DataFrame,
     partitions: int,
     settings: dict[str, str],
-) -> dict[str, int]:
+) -> tuple[dict[str, int], int]:
+    """What was read, counted, and how many records are in the new topic."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
@@ -161,7 +178,8 @@ def _write(
     )
     ordered = _in_order(observed, max(1, spark.sparkContext.defaultParallelism))
     with Cluster(access.bootstrap, client_id=_CLIENT) as cluster:
-        _raise_first(cluster.run(create_topics([NewTopic(request.target, partitions, configs=settings)])))
+        configs = {**settings, **_WHILE_FILLED}
+        _raise_first(cluster.run(create_topics([NewTopic(request.target, partitions, configs=configs)])))
         try:
             ordered.write.format("moldau").options(
                 **{
@@ -169,13 +187,29 @@ def _write(
                     "topic": request.target,
                     "delivery": "exactly-once",
                     "includeHeaders": "true",
+                    "keepTimestamps": "true",
                 }
             ).mode("append").save()
+            written = _count_written(spark, access, request.target)
+            _settle(cluster, request.target, settings)
         except BaseException:
-            # Nobody can have written to it but this job, whose records were all taken back.
+            # Nobody can have written to it but this job.
             cluster.run(delete_topics([request.target]))
             raise
-    return {name: int(value) for name, value in counted.get.items()}
+    return {name: int(value) for name, value in counted.get.items()}, written
+
+
+def _settle(cluster: Cluster, topic: str, settings: dict[str, str]) -> None:
+    """Gives the new topic the settings it is to keep."""
+    changes = [
+        ConfigChange(name, ConfigOperation.SET, settings[name])
+        if name in settings
+        else ConfigChange(name, ConfigOperation.DELETE)
+        for name in _WHILE_FILLED
+    ]
+    for error in cluster.run(alter_configs({ConfigResource(ResourceType.TOPIC, topic): changes})).values():
+        if error is not None:
+            raise error
 
 
 def _settings(access: ThroughBrokers, request: CopyRequest) -> dict[str, str]:

@@ -53,7 +53,9 @@ class SegmentReader(DataSourceReader):
         return [SegmentPartition(task) for task in plan(self._options)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        assert isinstance(partition, SegmentPartition)
+        # Spark makes up a partition of its own where there is nothing to read.
+        if not isinstance(partition, SegmentPartition):
+            return iter(())
         return scan(partition.task, self._schema)
 
 

@@ -2,17 +2,20 @@
 
 As in Spark's own connector: `value` has to be there, `key`, `headers`, `topic` and `partition` may be; the option
 `topic` wins over the column. Keys and values are binary or text, which are the same bytes.
+
+Beyond it, the column `timestamp` becomes the record's where the option `keepTimestamps` asks for that. Without it every
+record carries the moment of writing, because a data frame that was read from a topic has that column anyway.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 import numpy
 import pyarrow
 import pyarrow.compute
-from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegerType, StringType, StructType
+from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegerType, StringType, StructType, TimestampType
 
 from moldau import _speed
 from moldau._speed.reference.packing import BytesBuffers, HeaderBuffers, NumberBuffers
@@ -29,10 +32,10 @@ __all__ = ["RowPacker", "check_columns", "packers"]
 KNOWN: Final = ("key", "value", "headers", "topic", "partition")
 
 
-def check_columns(schema: StructType, topic: str | None, include_headers: bool) -> None:
+def check_columns(schema: StructType, topic: str | None, include_headers: bool, keep_timestamps: bool) -> None:
     """Refuses, before anything runs, a data frame that cannot be written."""
     found = {field.name: field.dataType for field in schema.fields}
-    _known(found)
+    _known(found, (*KNOWN, "timestamp") if keep_timestamps else KNOWN)
     if "value" not in found:
         raise OptionError(
             f"The data frame has no column value; it has {', '.join(found) or 'none'}. "
@@ -51,11 +54,15 @@ def check_columns(schema: StructType, topic: str | None, include_headers: bool) 
         raise OptionError("The option includeHeaders is true, and the data frame has no column headers.")
     if "headers" in found and not _are_headers(found["headers"]):
         raise OptionError(f"The column headers is {_said(found['headers'])}; it must be {HEADERS_TYPE.simpleString()}.")
+    if keep_timestamps and "timestamp" not in found:
+        raise OptionError("The option keepTimestamps is true, and the data frame has no column timestamp.")
+    if keep_timestamps and not isinstance(found["timestamp"], TimestampType):
+        raise OptionError(f"The column timestamp is {_said(found['timestamp'])}; it must be timestamp: CAST it.")
 
 
-def _known(found: dict[str, DataType]) -> None:
+def _known(found: dict[str, DataType], known: Collection[str]) -> None:
     for name in found:
-        if name not in KNOWN and name.lower() in KNOWN:
+        if name not in known and name.lower() in known:
             raise OptionError(f"The column {name} is not known; is {name.lower()} meant?")
 
 
@@ -70,16 +77,17 @@ def _said(kind: DataType) -> str:
     return kind.simpleString()
 
 
-def packers(batch: Any, topic: str | None) -> Iterator[tuple[str, RowPacker]]:
+def packers(batch: Any, topic: str | None, keep_timestamps: bool) -> Iterator[tuple[str, RowPacker]]:
     """One packer per topic of an Arrow batch."""
     columns = {name: batch.column(name) for name in batch.schema.names}
     rows: int = batch.num_rows
     key, value = _bytes(columns.get("key")), _bytes(columns["value"])
     headers, partition = _headers(columns.get("headers")), _numbers(columns.get("partition"))
+    timestamp = _moments(columns["timestamp"]) if keep_timestamps else None
     chosen = [(topic, None)] if topic is not None else _by_topic(columns["topic"])
     for name, select in chosen:
         try:
-            yield name, RowPacker(rows, key, value, headers, partition, select)
+            yield name, RowPacker(rows, key, value, headers, partition, select, timestamp)
         except ValueError as error:
             raise OptionError(f"The rows cannot be written: {error}.") from None
 
@@ -118,6 +126,11 @@ def _numbers(column: Any | None) -> NumberBuffers | None:
         return None
     validity, data = column.buffers()
     return NumberBuffers(_validity(column, validity), data or b"", column.offset)
+
+
+def _moments(column: Any) -> NumberBuffers | None:
+    # Spark hands over microseconds, and then nothing is copied.
+    return _numbers(column.cast(pyarrow.timestamp("us", "UTC")))
 
 
 def _headers(column: Any | None) -> HeaderBuffers | None:

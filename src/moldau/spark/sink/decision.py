@@ -44,7 +44,12 @@ class Decider:
         self._job = job
         self._account = job.account(options)
         seconds = options.producer["delivery_timeout_ms"] / 1000
-        self._cluster = Cluster(options.bootstrap, client_id=options.producer["client_id"], timeout=seconds)
+        self._cluster = Cluster(
+            options.bootstrap,
+            client_id=options.producer["client_id"],
+            timeout=seconds,
+            security=options.security.open(),
+        )
         self._producer: KafkaProducer | None = None
 
     def __enter__(self) -> Decider:
@@ -95,6 +100,8 @@ class Decider:
         self._abort(written)
         mine = {claim.name for claim in ledger.claims if claim.run == self._job.run and claim.batch == self._job.batch}
         self._take_over(mine - {message.transaction.name for message in written})
+        if self._job.passing:
+            self._write(None, mine, "")
 
     # -------------------------------------------------------------------------------------------------------- inside
 
@@ -122,6 +129,7 @@ class Decider:
             delivery_timeout_ms=20_000,
             max_request_size=16 * 1024 * 1024,
             compression_type="lz4",
+            **options.security.client(),
         )
         self._producer.init_transactions()
         ledger = self._cluster.run(read(self._account))

@@ -51,7 +51,7 @@ class RowDelivery:
     """`write` Arrow batches, then `flush`. KafkaError or OptionError as soon as something cannot be written."""
 
     def __init__(self, options: SinkOptions, keeper: Callable[[ClientNetwork], IdentityKeeper] | None = None) -> None:
-        config = dict(options.producer)
+        config = {**options.producer, **options.security.client()}
         self._options = options
         self._limits = sending_limits(config, {"batch_size": config["batch_size"]})
         self._block = config["max_block_ms"] / 1000
@@ -78,7 +78,7 @@ class RowDelivery:
     def write(self, batch: Any) -> None:
         moment = round(time() * 1000)
         limits = self._limits
-        for name, packer in packers(batch, self._options.topic):
+        for name, packer in packers(batch, self._options.topic, self._options.keep_timestamps):
             topic = self._topics.get(name) or self._take_up(name)
             try:
                 topic.turn, topic.room = packer.assign(

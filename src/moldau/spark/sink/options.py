@@ -9,6 +9,7 @@ from typing import Any, Final
 from moldau.client.exceptions import KafkaConfigurationError
 from moldau.client.producer.settings import read_settings
 from moldau.spark.options import KAFKA, OptionError, Options, Use, as_flag, as_number
+from moldau.spark.security import SecurityOptions, security_options
 
 AT_LEAST_ONCE: Final = "at-least-once"
 EXACTLY_ONCE: Final = "exactly-once"
@@ -42,12 +43,17 @@ _NUMBERS: Final = {
 
 @dataclass(frozen=True)
 class SinkOptions:
-    """`producer` are the settings of the producer in force, under the names `moldau.client` has for them."""
+    """`producer` are the settings of the producer in force, under the names `moldau.client` has for them.
+
+    Those for security are apart, because what is made of them cannot travel to the tasks.
+    """
 
     topic: str | None
     include_headers: bool
+    keep_timestamps: bool
     exactly_once: bool
     producer: Mapping[str, Any]
+    security: SecurityOptions
     transaction_timeout_ms: int
     ignore_keys: bool
     decisions_topic: str
@@ -72,11 +78,15 @@ def sink_options(given: Mapping[str, str], use: Use) -> SinkOptions:
     topic = options.text("topic")
     if topic is not None and not topic.strip():
         raise OptionError("The option topic is empty.")
+    security = security_options(options.kafka)
+    security.open()  # what is wrong with its files is better said now than by every task
     return SinkOptions(
         topic=topic,
         include_headers=options.flag("includeHeaders", False),
+        keep_timestamps=options.flag("keepTimestamps", False),
         exactly_once=exactly_once,
         producer=_producer(options.kafka, exactly_once),
+        security=security,
         transaction_timeout_ms=options.setting("transaction.timeout.ms", _TRANSACTION_MS, 1),
         ignore_keys=as_flag(KAFKA + "partitioner.ignore.keys", options.kafka.get("partitioner.ignore.keys", "false")),
         decisions_topic=options.text("decisionsTopic") or DECISIONS_TOPIC,

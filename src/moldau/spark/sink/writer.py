@@ -31,7 +31,7 @@ def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool
     if overwrite:
         raise OptionError("A topic cannot be overwritten; write with mode('append').")
     chosen = sink_options(options, Use.BATCH_WRITE)
-    check_columns(schema, chosen.topic, chosen.include_headers)
+    check_columns(schema, chosen.topic, chosen.include_headers, chosen.keep_timestamps)
     if chosen.exactly_once:
         from moldau.spark.sink.exactly_once import ExactlyOnceBatchWriter
 
@@ -46,7 +46,7 @@ def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: boo
             "use update, or append."
         )
     chosen = sink_options(options, Use.STREAM_WRITE)
-    check_columns(schema, chosen.topic, chosen.include_headers)
+    check_columns(schema, chosen.topic, chosen.include_headers, chosen.keep_timestamps)
     if chosen.exactly_once:
         from moldau.spark.sink.exactly_once import ExactlyOnceStreamWriter
 

@@ -82,7 +82,7 @@ class RangeFetcher:
             if chunk is None:
                 self._wait_for_more(data)
                 continue
-            position = max(self._position, chunk.batches[-1].next_offset)
+            position = chunk.batches[-1].next_offset
             self._learn_size(chunk, position)
             self._position = position
             if position < self._end:
@@ -140,7 +140,7 @@ class RangeFetcher:
         if records[_MAGIC_AT] < 2:
             records = memoryview(up_convert(records, 0, whole_batches(records), check_crc=check_crc))
         batches = scan_batches(records, 0, None, check_crc=check_crc, allow_partial=True)
-        if not batches:
+        if not batches or batches[-1].next_offset <= self._position:
             return None
         self._failures, self._progress = 0, monotonic()
         aborted = [(entry.producer_id, entry.first_offset) for entry in data.aborted_transactions or ()]

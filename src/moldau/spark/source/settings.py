@@ -10,6 +10,7 @@ from typing import Final
 from moldau.client.admin.offsets import EARLIEST, LATEST, IsolationLevel
 from moldau.client.fetching import FetchLimits
 from moldau.spark.options import OptionError, Options, Use, as_flag
+from moldau.spark.security import security_options
 from moldau.spark.source.bounds import Bound, ending_bound, starting_bound
 from moldau.spark.source.subscription import Subscription, read_subscription
 
@@ -67,6 +68,7 @@ def stream_settings(given: Mapping[str, str]) -> SourceSettings:
 
 def _settings(options: Options, start: Bound, end: Bound) -> SourceSettings:
     options.flag("includeHeaders", False)  # looked at for the schema, and checked here if the user gave another one
+    security_options(options.kafka)  # checked here, and made use of where a connection is opened
     subscription = read_subscription(options)
     most, least = options.number("maxOffsetsPerTrigger"), options.number("minOffsetsPerTrigger")
     if most is not None and least is not None and least > most:
