@@ -1,6 +1,7 @@
 """Checksum, header and walk of record batches, compiled. `reference/codec.py` says what each function does and why."""
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytearray cimport PyByteArray_FromStringAndSize
 from cython cimport freelist
 from libc.stdint cimport INT32_MAX, INT64_MAX, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
@@ -10,6 +11,9 @@ cdef extern from "crc32c.h" nogil:
     ctypedef uint32_t (*crc32c_function)(uint32_t, const uint8_t *, size_t) noexcept nogil
     crc32c_function crc32c_choose()
     uint32_t crc32c_tables(uint32_t start, const uint8_t *p, size_t size)
+
+cdef extern from "memory.h":
+    int keep_freed(int largest, int spare)
 
 cdef crc32c_function crc32c_best = crc32c_choose()
 
@@ -32,6 +36,14 @@ cdef int open_range(object data, Py_buffer *view, int flags, Py_ssize_t start, o
         raise
     stop[0] = last
     return 0
+
+
+def raw_memory(Py_ssize_t size):
+    return PyByteArray_FromStringAndSize(NULL, size)
+
+
+def keep_freed_memory(int largest, int spare):
+    return keep_freed(largest, spare) != 0
 
 
 def crc32c(data not None, Py_ssize_t start=0, end=None, uint32_t value=0):

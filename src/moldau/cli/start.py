@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 DEFAULT_DATA = "data"
 DEFAULT_LISTEN = "127.0.0.1:9092"
 
+_LARGEST_REUSED = 32 << 20
+_MOST_SPARE = 64 << 20
+
 _EPILOG = """\
 The settings are Kafka's, from a server.properties file if one is given; the options stand above the file.
 `moldau configs list` shows every setting, `moldau configs describe NAME` explains one.
@@ -139,9 +142,12 @@ def _read_properties(path: str) -> dict[str, str]:
 
 
 def _run_node(config: BrokerConfig) -> int:
+    from moldau._speed import keep_freed_memory
     from moldau.node import Node
     from moldau.runtime.real import RealRuntime
 
+    # Requests of a megabyte come and go by the thousand; here the process is ours, so its memory may stay.
+    keep_freed_memory(_LARGEST_REUSED, _MOST_SPARE)
     runtime = RealRuntime()
     try:
         node = Node(config, runtime)

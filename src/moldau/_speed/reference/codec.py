@@ -47,6 +47,21 @@ def _crc_table() -> tuple[int, ...]:
 _CRC_TABLE: Final = _crc_table()
 
 
+def raw_memory(size: int) -> bytearray:
+    """Memory to be written to: whoever asks for it may not rely on what is in it.
+
+    Compiled, it is not cleared first, which costs more than decompressing into it does.
+    """
+    return bytearray(size)
+
+
+def keep_freed_memory(largest: int, spare: int) -> bool:
+    """Asks the C library to keep freed pieces of up to `largest` bytes for the next use, and up to `spare` bytes in
+    all, instead of handing them back to the operating system. False where there is no such setting, as here.
+    """
+    return False
+
+
 def crc32c(data: Buffer, start: int = 0, end: int | None = None, value: int = 0) -> int:
     """The checksum of `data[start:end]`, continued from `value`."""
     start, end = checked_range(data, start, end)
