@@ -16,8 +16,8 @@ help: ## list the targets
 run: runtime ## start a broker on 127.0.0.1:9092 (LISTEN=, DATA=, ARGS= change it)
 	@exec .venv/bin/moldau start --listen $(LISTEN) --data $(DATA) $(ARGS)
 
-test: setup ## all tests, real clients included
-	@$(PYTEST) -q -m "not long" $(ARGS)
+test: setup ## all tests, real clients and Spark included
+	@tools/test $(ARGS)
 
 test-fast: setup ## unit tests only
 	@$(PYTEST) -q -m "not long" tests/unit $(ARGS)

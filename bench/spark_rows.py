@@ -77,14 +77,11 @@ def complaint(said: str) -> str:
 
 
 def merge(results: Results, data: dict[str, Any]) -> None:
-    """Seconds and CPU seconds of so many records become rates."""
-    if "measurements" in data:
-        results.merge_json(data, CHAPTER)
-        return
-    records = data["records"]
+    """What `bench.spark` wrote, under the names of this report."""
     for title, found in data["rows"].items():
         row = f"Spark: {title}"
-        for name, seconds in found["seconds"].items():
-            results.add(CHAPTER, row, ROWS_S, NAMES.get(name, name), *(records / each for each in seconds))
-        for name, spent in found["cpu seconds"].items():
-            results.add(CHAPTER, row, CPU, NAMES.get(name, name), *(each / records * 1e6 for each in spent))
+        for metric, values in ((ROWS_S, found["rows/s"]), (CPU, found["CPU s per million"])):
+            for name, each in values.items():
+                results.add(CHAPTER, row, metric, NAMES.get(name, name), *each)
+        for name, why in found["failures"].items():
+            results.reasons[row, NAMES.get(name, name)] = why

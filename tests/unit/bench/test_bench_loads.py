@@ -77,15 +77,25 @@ def test_what_kafkas_programs_print_is_understood():
     assert parse_end_to_end(latency) == {"mean": 3084.0, "p99": 12000.0}
 
 
-def test_rows_of_spark_become_rates():
-    results = Results()
-    rows = {"count": {"seconds": {"moldau": [2.0, 4.0], "kafka": [1.0]}, "cpu seconds": {"moldau": [3.0]}}}
-    merge(results, {"records": 1_000_000, "rows": rows})
-    assert results.get("Spark: count", "rows/s").values == {
-        "moldau": [500_000.0, 250_000.0],
-        "Spark's connector": [1_000_000.0],
+def test_rows_of_spark_are_taken_over():
+    results = Results({})
+    rows = {
+        "topic to count": {
+            "rows/s": {"moldau": [3e6, 4e6], "kafka": [1e6]},
+            "CPU s per million": {"moldau": [0.5], "kafka": [1.5]},
+            "failures": {},
+        },
+        "topic to Parquet": {
+            "rows/s": {"moldau": [2e6]},
+            "CPU s per million": {"moldau": [1.0]},
+            "failures": {"kafka": "it ended early"},
+        },
     }
-    assert results.get("Spark: count", "CPU").values == {"moldau": [3.0]}
+    merge(results, {"records": 10, "rows": rows})
+    rates = results.get("Spark: topic to count", "rows/s").values
+    assert rates == {"moldau": [3e6, 4e6], "Spark's connector": [1e6]}
+    assert results.get("Spark: topic to count", "CPU").values["moldau"] == [0.5]
+    assert results.reasons["Spark: topic to Parquet", "Spark's connector"] == "it ended early"
 
 
 @pytest.mark.parametrize(
