@@ -109,13 +109,41 @@ def test_an_aborted_batch(desk: Desk) -> None:
 
 
 def test_a_job_that_is_never_heard_of_again_leaves_no_trace(desk: Desk) -> None:
-    for number, ends in enumerate((desk.commit, desk.abort)):
-        job = Job(f"{desk.key}-{number}", 0, "run", passing=True)
-        ends(job, desk.write(job, "a"))
-        with Client(desk.bootstrap) as client:
-            ledger = client.run(read(job.account(desk.options)))
-        assert ledger.state is None
+    job = Job(desk.key, 0, "run", passing=True)
+    desk.commit(job, desk.write(job, "a"))
+    assert desk.ledger().state is None
     assert desk.seen() == ["a"]
+    assert desk.still_open() == []
+
+
+def test_a_job_that_was_given_up_stays_so(desk: Desk) -> None:
+    job = Job(desk.key, 0, "run", passing=True)
+    slow = TaskTransaction(desk.options, job)
+    assert slow.begin(0)
+    desk.abort(job, desk.write(job, "a"), None)
+    slow.write(next(rows("b")))
+    with pytest.raises(KafkaError):
+        slow.leave_open()
+    slow.abort()
+    slow.close()
+    assert isinstance(desk.write(job, "c"), Skipped), "a task that Spark has not stopped yet"
+    assert desk.seen() == []
+    assert desk.still_open() == []
+
+
+def test_a_task_whose_id_was_taken_back_before_it_took_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Job(desk.key, 0, "run", passing=True)
+    slow = TaskTransaction(desk.options, job)
+    claim = slow._claim
+
+    def claim_and_be_late(ledger: Ledger, partition: int) -> tuple[Ledger, str]:
+        claimed = claim(ledger, partition)
+        desk.abort(job, None)
+        return claimed
+
+    monkeypatch.setattr(slow, "_claim", claim_and_be_late)
+    assert not slow.begin(0)
+    slow.close()
     assert desk.still_open() == []
 
 

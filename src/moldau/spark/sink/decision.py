@@ -97,11 +97,14 @@ class Decider:
         if is_decided(ledger, self._job):
             self._carry_on(ledger, written)
             return
+        if self._job.passing:
+            # No later batch would end what a task leaves open that Spark has not stopped yet. So nothing is decided,
+            # for good: a task that claims an id from now on sees it, and what was claimed before is seen here.
+            self._write(State(self._job.batch, True, self._job.run), (), "")
+            ledger = self._cluster.run(read(self._account))
         self._abort(written)
         mine = {claim.name for claim in ledger.claims if claim.run == self._job.run and claim.batch == self._job.batch}
         self._take_over(mine - {message.transaction.name for message in written})
-        if self._job.passing:
-            self._write(None, mine, "")
 
     # -------------------------------------------------------------------------------------------------------- inside
 

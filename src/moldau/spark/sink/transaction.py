@@ -152,6 +152,9 @@ class TaskTransaction:
                 continue
             except KafkaError as error:
                 raise _explained(error, self._options) from error
+            # The driver may have given the job up since the claim, and taken the id back before it was taken here.
+            if self._job.passing and is_decided(self._read(), self._job):
+                return False
             self._name = name
             self._keeper.begin()
             reached("task-initialized")
