@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from node_process import StartNode
-from tls_proxy import TlsProxy
 
 from certificates import Certificates
 from moldau import KafkaAdminClient, KafkaConsumer, KafkaProducer, errors
@@ -20,6 +19,7 @@ from moldau.client.admin import list_topics
 from moldau.client.cluster import Cluster
 from moldau.client.errors import TlsFailed
 from moldau.client.security import SETTINGS, read_security
+from tls_proxy import TlsProxy
 
 Secured = Callable[..., tuple[TlsProxy, str]]
 
