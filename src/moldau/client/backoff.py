@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from random import random
+
+from moldau.client.chance import random
 
 
 @dataclass(slots=True, frozen=True)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from random import shuffle
 from time import monotonic, sleep
 from types import TracebackType
 from typing import Any, TypeVar
 
 from moldau.client.addresses import Address, parse_bootstrap
 from moldau.client.backoff import Backoff
+from moldau.client.chance import shuffle
 from moldau.client.connection import Connection
 from moldau.client.conversation import ANY_NODE, CONTROLLER, Ask, AskAll, Conversation, Learn, Pause, Step
 from moldau.client.errors import ConnectionFailed, NoBrokerAnswers, RequestTimedOut, not_let_in

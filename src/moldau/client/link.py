@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from random import random
 from typing import Final
 
 from moldau.client.addresses import Address
+from moldau.client.chance import random
 from moldau.client.connection import MAX_FRAME
 from moldau.client.errors import ConnectionFailed, RequestTimedOut, TlsFailed
 from moldau.client.exchange import Call, Exchange

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from random import shuffle
 from typing import Any, Final, TypeVar
 
 from moldau.client.addresses import Address
 from moldau.client.backoff import Backoff
+from moldau.client.chance import shuffle
 from moldau.client.conversation import ANY_NODE, CONTROLLER, Ask, Conversation, Learn
 from moldau.client.errors import ConnectionFailed, NoBrokerAnswers, not_let_in
 from moldau.client.link import Link

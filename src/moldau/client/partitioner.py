@@ -6,8 +6,8 @@ The hash must be the same everywhere: two producers in two languages that disagr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from random import randrange
 
+from moldau.client.chance import randrange
 from moldau.types import Buffer
 
 _SEED = 0x9747B28C

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from random import randrange
 from time import monotonic, time
 from typing import Any, Final
 
 from moldau._speed.reference.packing import NoSuchPartition
+from moldau.client.chance import randrange
 from moldau.client.conversation import Conversation, Learn
 from moldau.client.exceptions import named
 from moldau.client.network import ClientNetwork
