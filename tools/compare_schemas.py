@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from moldau.protocol.schema.language import load, snake_case
-from moldau.protocol.schema.model import INTEGERS, Field, Message, Struct, Versions
+from message_generator.language import load, snake_case
+from message_generator.model import INTEGERS, Field, Message, Struct, Versions
 
 SCHEMA = Path(__file__).resolve().parent.parent / "src" / "moldau" / "protocol" / "schema"
 

@@ -10,8 +10,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from moldau.protocol.schema.generator import generate
-from moldau.protocol.schema.language import DefinitionError, load
+from message_generator.generator import generate
+from message_generator.language import DefinitionError, load
 
 PROTOCOL = Path(__file__).resolve().parent.parent / "src" / "moldau" / "protocol"
 

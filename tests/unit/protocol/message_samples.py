@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from moldau.protocol.schema import language, model
+from message_generator import language, model
 
 SCHEMA = Path(__file__).resolve().parents[3] / "src" / "moldau" / "protocol" / "schema"
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from message_samples import class_of, full, make, messages, parts, scalar, versions
 
+from message_generator import model
 from moldau.errors import ErrorCode, ProtocolError
 from moldau.protocol import api
 from moldau.protocol.api import ApiKey
@@ -33,7 +34,6 @@ from moldau.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from moldau.protocol.messages.request_header import RequestHeader
 from moldau.protocol.messages.response_header import ResponseHeader
 from moldau.protocol.messages.vote import RequestTopicData, ResponseTopicData
-from moldau.protocol.schema import model
 from moldau.protocol.wire import Reader, Writer
 
 EVERY_MESSAGE = pytest.mark.parametrize(
@@ -325,7 +325,7 @@ def test_importing_one_message_does_not_import_the_others() -> None:
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "moldau.protocol.messages.produce" in shown
     assert "moldau.protocol.messages.fetch" not in shown
-    assert "moldau.protocol.schema" not in shown
+    assert "message_generator" not in shown
 
 
 def test_a_decoded_response_holds_views_of_the_frame() -> None:

@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from message_samples import class_of, make, messages, versions
 
+from message_generator import model
 from moldau.errors import ProtocolError
-from moldau.protocol.schema import model
 
 EVERY_MESSAGE = pytest.mark.parametrize(
     ("module", "message"), [pytest.param(module, message, id=message.name) for module, message in messages()]

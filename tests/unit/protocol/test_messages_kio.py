@@ -19,7 +19,7 @@ from kio.schema.errors import ErrorCode as KioErrorCode
 from kio.serial import entity_reader, entity_writer
 from message_samples import array_size, class_of, leave_default, messages, scalar, versions
 
-from moldau.protocol.schema import model
+from message_generator import model
 
 SAMPLES = 6
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from moldau.protocol.schema.language import DefinitionError, parse, snake_case
-from moldau.protocol.schema.model import Versions
+from message_generator.language import DefinitionError, parse, snake_case
+from message_generator.model import Versions
 
 TOPICS = """
 # Topics: what there is.

@@ -1,1 +1,1 @@
-"""The messages, generated from the definitions in `moldau.protocol.schema`."""
+"""The messages, generated from the definitions in `schema/` beside this package."""

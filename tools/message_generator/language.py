@@ -28,8 +28,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from message_generator.model import FIXED_SIZE, VARIABLE_SIZE, Field, Message, Module, Struct, Versions
 from moldau.errors import MoldauError
-from moldau.protocol.schema.model import FIXED_SIZE, VARIABLE_SIZE, Field, Message, Module, Struct, Versions
 
 _FIELD = re.compile(r"(?P<name>[a-z]\w*): (?P<type>\S+)(?: = (?P<default>\S+))?(?:\s+(?P<rest>\S.*))?")
 _TYPE = re.compile(r"(?P<array>\[)?(?P<base>\w+)(?(array)\])(?P<nullable>\?(?P<from>[\d+-]+)?)?")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from moldau.protocol.schema.model import FIXED_SIZE, Field
+from message_generator.model import FIXED_SIZE, Field
 
 WIDTH = 120
 

@@ -1,4 +1,4 @@
-"""Writes the Python modules of `moldau.protocol.messages`.
+"""Writes the Python modules of `moldau.protocol.messages`, the enumeration of the APIs among them.
 
 Each struct becomes a slotted class with a constructor, `write_all` and `read_all`; what is the same for all of them is
 in `moldau.protocol.message`. The text comes out as the formatter would leave it, so that the generated files are
@@ -10,21 +10,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import ModuleType
 
+from message_generator.language import snake_case
+from message_generator.model import Field, Message, Module, Struct
+from message_generator.reading import StructReader
+from message_generator.source import Source, format_code, imports
+from message_generator.values import annotation, default_value
+from message_generator.writing import StructWriter
 from moldau.protocol import arrays, primitives, tagged_fields
-from moldau.protocol.schema.model import Field, Message, Module, Struct
-from moldau.protocol.schema.reading import StructReader
-from moldau.protocol.schema.source import Source, format_code, imports
-from moldau.protocol.schema.values import annotation, default_value
-from moldau.protocol.schema.writing import StructWriter
 
 # In this order: the later ones import from the first.
 _HOMES = (primitives, arrays, tagged_fields)
+# Kafka 4 has these no longer, and nobody defines them here. Older brokers still name them, so their numbers have names.
+_RETIRED = {4: "LeaderAndIsr", 5: "StopReplica", 6: "UpdateMetadata", 7: "ControlledShutdown"}
 _HEAD = "# Generated from schema/{source} by tools/generate_messages.py: do not edit."
 _INDEX = '''# Generated from the definitions in schema/ by tools/generate_messages.py: do not edit.
 """Where each message lives and which versions it has, without importing any of them."""
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Final, NamedTuple
 
 
@@ -44,7 +48,7 @@ def generate(modules: Sequence[Module]) -> dict[str, str]:
     """The text of every generated file by its name."""
     files = {f"{module.name}.py": generate_module(module) for module in modules}
     files["index.py"] = _index(modules)
-    files["__init__.py"] = '"""The messages, generated from the definitions in `moldau.protocol.schema`."""\n'
+    files["__init__.py"] = '"""The messages, generated from the definitions in `schema/` beside this package."""\n'
     return files
 
 
@@ -158,11 +162,15 @@ def _constructor(out: Source, struct: Struct) -> None:
 
 
 def _index(modules: Sequence[Module]) -> str:
+    apis = sorted((module for module in modules if module.messages[0].kind == "request"), key=_api_key)
     out = Source()
     out.line()
     out.line()
+    _api_keys(out, apis)
+    out.line()
+    out.line()
     with out.block("APIS: Final = ("):
-        for module in sorted((module for module in modules if module.messages[0].kind == "request"), key=_api_key):
+        for module in apis:
             _api_entry(out, module)
     out.line(")")
     out.line()
@@ -177,6 +185,13 @@ def _index(modules: Sequence[Module]) -> str:
             out.line("},")
     out.line("}")
     return _INDEX + out.text()
+
+
+def _api_keys(out: Source, apis: Sequence[Module]) -> None:
+    names = {key: snake_case(name) for key, name in _RETIRED.items()} | {_api_key(api): api.name for api in apis}
+    with out.block("class ApiKey(IntEnum):"):
+        for key, name in sorted(names.items()):
+            out.line(f"{name.upper()} = {key}")
 
 
 def _api_entry(out: Source, module: Module) -> None:

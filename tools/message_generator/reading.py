@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from moldau.protocol.schema.layout import (
+from message_generator.layout import (
     Piece,
     Variant,
     condition,
@@ -14,9 +14,9 @@ from moldau.protocol.schema.layout import (
     pieces,
     tagged_fields,
 )
-from moldau.protocol.schema.model import FIXED_SIZE, INTEGERS, Field, Message, Struct, Versions
-from moldau.protocol.schema.source import Source
-from moldau.protocol.schema.values import default_value
+from message_generator.model import FIXED_SIZE, INTEGERS, Field, Message, Struct, Versions
+from message_generator.source import Source
+from message_generator.values import default_value
 
 
 class StructReader:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from moldau.protocol.schema.model import Field
-from moldau.protocol.schema.source import Source
+from message_generator.model import Field
+from message_generator.source import Source
 
 _TYPES = {"bool": "bool", "float64": "float", "string": "str", "bytes": "bytes", "records": "Records", "uuid": "Uuid"}
 

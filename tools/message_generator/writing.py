@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from moldau.protocol.schema.layout import Piece, Variant, condition, encodings, negated, pieces, tagged_fields
-from moldau.protocol.schema.model import INTEGERS, Field, Message, Struct, Versions
-from moldau.protocol.schema.source import Source
-from moldau.protocol.schema.values import differs
+from message_generator.layout import Piece, Variant, condition, encodings, negated, pieces, tagged_fields
+from message_generator.model import INTEGERS, Field, Message, Struct, Versions
+from message_generator.source import Source
+from message_generator.values import differs
 
 # Names of locals and parameters in the generated function that a field must not take over.
 _TAKEN = frozenset({"items", "item", "out", "buf", "version", "tags", "inner"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from moldau.protocol.schema.model import FIXED_SIZE, Field, Message, Struct, Versions
+from message_generator.model import FIXED_SIZE, Field, Message, Struct, Versions
 
 
 @dataclass(slots=True)
