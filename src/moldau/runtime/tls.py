@@ -28,9 +28,10 @@ _PIECE: Final = 64 * 1024
 
 
 class TlsChannel:
-    """The shape of `channel.Channel`. `more` says that the last `receive` filled its buffer and may have left some."""
+    """The shape of `channel.Channel`. `more` says that the last `receive` may have left something, or the end,
+    that the socket will not announce."""
 
-    __slots__ = ("_incoming", "_outgoing", "_owed", "_socket", "_tls", "_unsent", "more")
+    __slots__ = ("_ended", "_incoming", "_outgoing", "_owed", "_socket", "_tls", "_unsent", "more")
 
     send_file: None = None
 
@@ -43,6 +44,7 @@ class TlsChannel:
         )
         self._unsent = memoryview(b"")
         self._owed = 0
+        self._ended = False
         self.more = False
 
     def shake(self) -> bool:
@@ -81,13 +83,16 @@ class TlsChannel:
                     break
                 pulled = True
                 self._pull()
+                continue
             except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
-                self.more = False
+                count = 0
+            # Whoever asks for bytes and gets none has reached the end: the peer said goodbye, or hung up without a word
+            # and this version of the ssl module makes no difference between the two.
+            if not count:
+                self._ended = True
+                self.more = filled > 0
                 return filled
-            else:
-                if not count:
-                    break
-                filled += int(count)
+            filled += int(count)
         self.more = filled == len(view)
         if not filled:
             raise BlockingIOError
@@ -110,7 +115,7 @@ class TlsChannel:
 
     def peek(self) -> bytes | None:
         if self.more:
-            return b"?"
+            return b"" if self._ended else b"?"
         try:
             return self._socket.recv(1, socket.MSG_PEEK)
         except BlockingIOError:

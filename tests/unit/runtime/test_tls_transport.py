@@ -185,12 +185,20 @@ def test_what_arrived_before_a_pause_is_delivered_after_it(
     running.call(lambda: listener.transport.close())
 
 
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@pytest.mark.parametrize("goodbye", [False, True])
 def test_the_end_of_the_stream_comes_after_the_last_frame(
-    running: Running, serve: Any, certificates: Certificates
+    running: Running, serve: Any, certificates: Certificates, goodbye: bool, version: ssl.TLSVersion
 ) -> None:
+    """Whether the peer hangs up without a word, or says goodbye and waits for ours with the connection still open."""
+    context = server_context(certificates)
+    context.maximum_version = version
+
     def farewell(connected: socket.socket) -> None:
-        with server_context(certificates).wrap_socket(connected, server_side=True) as secured:
+        with context.wrap_socket(connected, server_side=True) as secured:
             secured.sendall(struct.pack(">i", 4) + b"last")
+            if goodbye:
+                secured.unwrap()
 
     listener = connect(running, serve(farewell).address, Tls(client_context(certificates.ca), "localhost"))
     assert listener.closed_event.wait(PATIENCE)
