@@ -15,9 +15,9 @@ from moldau.aio.consumer import AIOKafkaConsumer
 from moldau.aio.producer import AIOKafkaProducer
 from moldau.client.consumer.fetched import ConsumerRecord
 from moldau.client.consumer.rebalancing import ConsumerRebalanceListener
-from moldau.client.exceptions import IllegalStateError
 from moldau.client.producer.delivery import RecordMetadata
 from moldau.client.structs import OffsetAndMetadata, OffsetAndTimestamp
+from moldau.errors.named import IllegalStateError
 from moldau.types import TopicPartition
 
 # aiokafka has a class each for what is not possible in a state: after `stop`, or outside of a transaction.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from moldau.aio.bridge import Worker, unsecured
 from moldau.client.admin.face import KafkaAdminClient
-from moldau.client.exceptions import IllegalStateError
+from moldau.errors.named import IllegalStateError
 
 
 class AIOKafkaAdminClient:

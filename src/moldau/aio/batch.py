@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from time import monotonic, time
 from typing import Any, Final, NamedTuple
 
-from moldau.client.exceptions import IllegalStateError
 from moldau.client.producer.delivery import FutureRecordMetadata
 from moldau.client.producer.face import KafkaProducer
+from moldau.errors.named import IllegalStateError
 
 # What a record takes at most beside its key, value and headers, and a batch beside its records.
 _RECORD_OVERHEAD: Final = 21

@@ -19,8 +19,8 @@ from typing import Any
 from moldau.aio.bridge import Worker, unsecured
 from moldau.client.consumer.face import KafkaConsumer
 from moldau.client.consumer.fetched import ConsumerRecord
-from moldau.client.exceptions import IllegalStateError
 from moldau.client.structs import OffsetAndMetadata, OffsetAndTimestamp
+from moldau.errors.named import IllegalStateError
 from moldau.types import TopicPartition
 
 # One wait of the polling thread: a stop or a seek has to wait for it at most this long.

@@ -9,10 +9,10 @@ from typing import Any
 
 from moldau.aio.batch import BatchBuilder
 from moldau.aio.bridge import Mailbox, Worker, fail, settle, unsecured
-from moldau.client.exceptions import IllegalStateError
 from moldau.client.producer.delivery import Delivery, FutureRecordMetadata, RecordMetadata
 from moldau.client.producer.face import KafkaProducer
 from moldau.client.structs import ConsumerGroupMetadata, OffsetAndMetadata
+from moldau.errors.named import IllegalStateError
 from moldau.types import TopicPartition
 
 # aiokafka's names for what has another one elsewhere.

@@ -1,205 +1,22 @@
-"""Kafka's errors as exception classes, one per code, under the names Python programs know from kafka-python.
+"""From the core's errors to those an application sees.
 
-All of them are `KafkaError`s and carry their code, so who does not care for names catches the one class. The core
-raises plain `KafkaError`s; the faces turn them into these (`named`) before an application sees them.
+The core raises plain `KafkaError`s; the faces turn them into the classes of `moldau.errors.named`, which have the names
+that Python programs know from kafka-python.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
-
 from moldau.client.errors import ConnectionFailed, NoBrokerAnswers, RequestTimedOut, TlsFailed
-from moldau.errors import ErrorCode, InvalidRecordError, KafkaError, MoldauError, error_code
-
-
-class NamedError(KafkaError):
-    """`CODE` is what the class stands for; `errno` is its number, None for errors only a client can have."""
-
-    CODE: ClassVar[ErrorCode] = ErrorCode.UNKNOWN_SERVER_ERROR
-    errno: ClassVar[int | None] = None
-    description: ClassVar[str | None] = None
-    invalid_metadata: ClassVar[bool] = False
-
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(self.CODE, str(arguments[0]) if arguments else type(self).__doc__)
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.args == other.args
-
-    __hash__ = KafkaError.__hash__
-
-
-class RetriableError(NamedError):
-    """The same request may succeed when it is made again."""
-
-    @property
-    def retriable(self) -> bool:
-        return True
-
-
-class InvalidMetadataError(RetriableError):
-    """What the client believed about the cluster was out of date."""
-
-    invalid_metadata = True
-
-
-class BrokerResponseError(NamedError):
-    """A broker answered with an error."""
-
-
-class AuthorizationError(BrokerResponseError):
-    """Not authorized."""
-
-
-class KafkaTimeoutError(RetriableError):
-    """It took longer than allowed."""
-
-    CODE = ErrorCode.REQUEST_TIMED_OUT
-
-
-class KafkaConnectionError(InvalidMetadataError):
-    """The connection to a broker was lost or could not be made."""
-
-    CODE = ErrorCode.NETWORK_EXCEPTION
-
-
-class SslAuthenticationError(NamedError):
-    """TLS was refused, by the broker or because of its certificate."""
-
-    CODE = ErrorCode.NETWORK_EXCEPTION
-
-    @property
-    def retriable(self) -> bool:
-        return False
-
-
-class NoBrokersAvailable(KafkaConnectionError):
-    """Not one of the bootstrap servers answers."""
-
-
-class IllegalStateError(NamedError):
-    """The client is in a state that does not allow this."""
-
-
-class IllegalArgumentError(NamedError):
-    """The argument is not valid."""
-
-
-class KafkaConfigurationError(NamedError):
-    """The client's settings are not valid."""
-
-    CODE = ErrorCode.INVALID_CONFIG
-
-
-class KafkaProtocolError(NamedError):
-    """What a broker sent is not Kafka's protocol."""
-
-
-class Cancelled(RetriableError):
-    """The operation was given up."""
-
-
-class CommitFailedError(NamedError):
-    """The offsets were not committed: the group has moved on without this member."""
-
-
-class NoOffsetForPartitionError(NamedError):
-    """The partition has no position, and auto_offset_reset says not to choose one."""
-
-
-class LogTruncationError(NamedError):
-    """Records that were read before are gone from the partition: a leader with a shorter log took over."""
-
-    def __init__(self, divergent_offsets: Any, *arguments: object) -> None:
-        super().__init__(*(arguments or (f"The log was cut back below the position: {divergent_offsets}",)))
-        self.divergent_offsets = divergent_offsets
-
-
-class TransactionAbortedError(NamedError):
-    """The record was not sent, because its transaction was aborted."""
-
-
-class UnsupportedCodecError(NamedError):
-    """The compression is not known."""
-
-
-class QuotaViolationError(NamedError):
-    """A quota was exceeded."""
-
-
-class UnknownBrokerIdError(NamedError):
-    """There is no broker with this id."""
-
-
-# Names that do not follow from the code's own.
-_IRREGULAR: Final = {
-    ErrorCode.UNKNOWN_SERVER_ERROR: "UnknownError",
-    ErrorCode.NONE: "NoError",
-    ErrorCode.CORRUPT_MESSAGE: "CorruptRecordError",
-    ErrorCode.INVALID_FETCH_SIZE: "InvalidFetchRequestError",
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: "NotLeaderForPartitionError",
-    ErrorCode.MESSAGE_TOO_LARGE: "MessageSizeTooLargeError",
-    ErrorCode.INVALID_TOPIC_EXCEPTION: "InvalidTopicError",
-    ErrorCode.INVALID_REPLICA_ASSIGNMENT: "InvalidReplicationAssignmentError",
-    ErrorCode.INVALID_CONFIG: "InvalidConfigurationError",
-    ErrorCode.KAFKA_STORAGE_ERROR: "KafkaStorageError",
-    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR: "FetchSessionTopicIdError",
-}
-
-_STALE: Final = frozenset(
-    {
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.LEADER_NOT_AVAILABLE,
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.REPLICA_NOT_AVAILABLE,
-        ErrorCode.NETWORK_EXCEPTION,
-        ErrorCode.KAFKA_STORAGE_ERROR,
-        ErrorCode.LISTENER_NOT_FOUND,
-        ErrorCode.FENCED_LEADER_EPOCH,
-        ErrorCode.UNKNOWN_LEADER_EPOCH,
-        ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
-        ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
-        ErrorCode.ELECTION_NOT_NEEDED,
-        ErrorCode.UNKNOWN_TOPIC_ID,
-        ErrorCode.INCONSISTENT_TOPIC_ID,
-    }
+from moldau.errors import KafkaError, MoldauError
+from moldau.errors.named import (
+    BY_CODE,
+    KafkaConnectionError,
+    KafkaProtocolError,
+    KafkaTimeoutError,
+    NamedError,
+    NoBrokersAvailable,
+    SslAuthenticationError,
 )
-
-
-def _name(code: ErrorCode) -> str:
-    return _IRREGULAR.get(code) or "".join(word.capitalize() for word in code.name.split("_")) + "Error"
-
-
-def _bases(code: ErrorCode) -> tuple[type, ...]:
-    if code.name.endswith("_AUTHORIZATION_FAILED"):
-        return (AuthorizationError,)
-    if code in _STALE:
-        return (InvalidMetadataError, BrokerResponseError)
-    if code is ErrorCode.INVALID_RECORD:
-        # The name is taken by what the records' own code raises, so who catches that catches this one too.
-        return (BrokerResponseError, InvalidRecordError)
-    return (RetriableError, BrokerResponseError) if code.retriable else (BrokerResponseError,)
-
-
-def _class(code: ErrorCode) -> type[NamedError]:
-    content = {"__doc__": code.text, "__module__": "moldau.errors", "CODE": code, "errno": int(code)}
-    return type(_name(code), _bases(code), {**content, "description": code.text})
-
-
-BY_CODE: Final[dict[ErrorCode, type[NamedError]]] = {code: _class(code) for code in ErrorCode}
-_BY_NAME: Final[dict[str, type[NamedError]]] = {kind.__name__: kind for kind in BY_CODE.values()}
-
-
-def __getattr__(name: str) -> Any:
-    try:
-        return _BY_NAME[name]
-    except KeyError:
-        raise AttributeError(f"there is no error named {name!r}") from None
-
-
-def for_code(number: int) -> type[NamedError]:
-    """The class for a number from the wire."""
-    return BY_CODE[error_code(number)]
 
 
 def named(error: BaseException) -> BaseException:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any
 
-from moldau.client.exceptions import KafkaTimeoutError
 from moldau.errors import KafkaError
+from moldau.errors.named import KafkaTimeoutError
 
 logger = logging.getLogger("moldau.client")
 

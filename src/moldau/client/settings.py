@@ -17,12 +17,13 @@ from moldau.client.background import Background
 from moldau.client.backoff import Backoff
 from moldau.client.conversation import Conversation, Learn, Pause
 from moldau.client.errors import ConnectionFailed, NoBrokerAnswers
-from moldau.client.exceptions import KafkaConfigurationError, KafkaConnectionError, NoBrokersAvailable, named
+from moldau.client.exceptions import named
 from moldau.client.metadata import ClusterView
 from moldau.client.network import ClientNetwork
 from moldau.client.security import SETTINGS as SECURITY
 from moldau.client.security import Security, read_security
 from moldau.errors import MoldauError
+from moldau.errors.named import KafkaConfigurationError, KafkaConnectionError, NoBrokersAvailable
 
 _numbers = count(1)
 

@@ -76,7 +76,7 @@ class TlsChannel:
         pulled = False
         while filled < len(view):
             try:
-                count = self._tls.read(len(view) - filled, view[filled:])
+                count = int(self._tls.read(len(view) - filled, view[filled:]))
             except ssl.SSLWantReadError:
                 # Once per call, and not for more than is asked for: other connections have their turn too.
                 if pulled or filled:
@@ -92,7 +92,7 @@ class TlsChannel:
                 self._ended = True
                 self.more = filled > 0
                 return filled
-            filled += int(count)
+            filled += count
         self.more = filled == len(view)
         if not filled:
             raise BlockingIOError

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from moldau.client.exceptions import KafkaTimeoutError
 from moldau.client.future import Future
 from moldau.client.producer.delivery import Delivery, FutureRecordMetadata, refused
 from moldau.errors import MessageSizeTooLargeError
+from moldau.errors.named import KafkaTimeoutError
 
 
 def future_of(delivery: Delivery, index: int) -> FutureRecordMetadata:

@@ -11,7 +11,8 @@ import pytest
 import moldau
 from moldau import errors
 from moldau.client.errors import ConnectionFailed, NoBrokerAnswers, RequestTimedOut
-from moldau.client.exceptions import BY_CODE, for_code, named
+from moldau.client.exceptions import named
+from moldau.errors.named import BY_CODE, for_code
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

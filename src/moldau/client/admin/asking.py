@@ -6,9 +6,10 @@ from typing import Any, TypeVar
 
 from moldau.client.background import Background
 from moldau.client.conversation import Conversation
-from moldau.client.exceptions import BY_CODE, IllegalStateError, NamedError, named
+from moldau.client.exceptions import named
 from moldau.client.network import ClientNetwork
 from moldau.errors import ErrorCode, KafkaError, MoldauError
+from moldau.errors.named import BY_CODE, IllegalStateError, NamedError
 
 T = TypeVar("T")
 

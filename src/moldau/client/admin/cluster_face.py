@@ -11,10 +11,11 @@ from moldau.client.admin import topics as topic_admin
 from moldau.client.admin.asking import Asking, kind_of
 from moldau.client.admin.features import QuorumReplica, UpgradeType
 from moldau.client.conversation import ANY_NODE, Ask, Conversation, Learn, retrying
-from moldau.client.exceptions import NamedError, named
+from moldau.client.exceptions import named
 from moldau.client.leaders import by_topic
 from moldau.client.structs import TopicPartitionReplica
 from moldau.errors import ErrorCode
+from moldau.errors.named import NamedError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from moldau.types import TopicPartition

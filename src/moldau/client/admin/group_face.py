@@ -11,10 +11,10 @@ from moldau.client.admin.asking import Asking, kind_of, or_raise
 from moldau.client.admin.group_changes import MemberToRemove, delete_positions, remove_members
 from moldau.client.admin.objects import OffsetSpec, OffsetTimestamp
 from moldau.client.coordinators import CoordinatorType, find_coordinator
-from moldau.client.exceptions import NamedError
 from moldau.client.leaders import by_topic
 from moldau.client.structs import OffsetAndMetadata
 from moldau.errors import ErrorCode, KafkaError
+from moldau.errors.named import NamedError
 from moldau.types import TopicPartition
 
 

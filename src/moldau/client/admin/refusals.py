@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from moldau.client.exceptions import for_code
 from moldau.errors import ErrorCode
+from moldau.errors.named import for_code
 
 
 class Refusals:

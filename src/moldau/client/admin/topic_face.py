@@ -12,10 +12,11 @@ from moldau.client.admin import topics as topic_admin
 from moldau.client.admin.asking import Asking, or_raise
 from moldau.client.admin.objects import IsolationLevel, NewPartitions, NewTopic, RecordsToDelete
 from moldau.client.admin.pages import PartitionOnPage, TopicOnPage, describe_page
-from moldau.client.exceptions import KafkaTimeoutError, named
+from moldau.client.exceptions import named
 from moldau.client.metadata import TopicView
 from moldau.client.structs import OffsetAndTimestamp
 from moldau.errors import ErrorCode, KafkaError
+from moldau.errors.named import KafkaTimeoutError
 from moldau.types import NO_LEADER, TopicPartition
 
 _LOOK_AGAIN = 0.05

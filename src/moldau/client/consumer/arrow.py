@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from moldau.client.exceptions import KafkaConfigurationError
+from moldau.errors.named import KafkaConfigurationError
 from moldau.protocol.records import Columns
 from moldau.types import TopicPartition
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from moldau.client.consumer.fetcher import Fetcher
 from moldau.client.consumer.taking import take_columns
-from moldau.client.exceptions import IllegalArgumentError
+from moldau.errors.named import IllegalArgumentError
 from moldau.protocol.records import Columns
 from moldau.types import TopicPartition
 

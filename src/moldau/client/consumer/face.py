@@ -26,10 +26,11 @@ from moldau.client.consumer.seeking import Seeking
 from moldau.client.consumer.settings import DEFAULTS, fetch_options, group_options, read_settings
 from moldau.client.consumer.taking import take_records
 from moldau.client.conversation import Conversation, Learn
-from moldau.client.exceptions import IllegalArgumentError, IllegalStateError, named
+from moldau.client.exceptions import named
 from moldau.client.metadata import ClusterView
 from moldau.client.settings import COMMON, bootstrap, find_cluster, open_network
 from moldau.errors import KafkaError, MoldauError
+from moldau.errors.named import IllegalArgumentError, IllegalStateError
 from moldau.types import TopicPartition
 
 T = TypeVar("T")

@@ -7,11 +7,11 @@ from typing import Any, Final, NamedTuple
 
 from moldau.client.conversation import Ask, Conversation
 from moldau.client.coordinators import CoordinatorOf, CoordinatorType, check_code
-from moldau.client.exceptions import CommitFailedError
 from moldau.client.leaders import by_topic
 from moldau.client.structs import OffsetAndMetadata
 from moldau.client.versions import ByVersion
 from moldau.errors import ErrorCode, KafkaError, error_code
+from moldau.errors.named import CommitFailedError
 from moldau.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,

@@ -7,8 +7,9 @@ from moldau.client.consumer.fetcher import Fetcher
 from moldau.client.consumer.offsets import GroupOffsets
 from moldau.client.consumer.reading import Reading
 from moldau.client.conversation import Conversation
-from moldau.client.exceptions import NoOffsetForPartitionError, named
+from moldau.client.exceptions import named
 from moldau.errors import ErrorCode, KafkaError
+from moldau.errors.named import NoOffsetForPartitionError
 from moldau.types import NO_EPOCH, TopicPartition
 
 

@@ -11,9 +11,9 @@ from moldau.client.consumer.fetcher import Fetcher
 from moldau.client.consumer.offsets import GroupOffsets
 from moldau.client.consumer.rebalancing import Rebalancer
 from moldau.client.conversation import Conversation
-from moldau.client.exceptions import KafkaConfigurationError
 from moldau.client.future import Future
 from moldau.client.structs import ConsumerGroupMetadata, MemberState, OffsetAndMetadata
+from moldau.errors.named import KafkaConfigurationError
 from moldau.types import TopicPartition
 
 T = TypeVar("T")

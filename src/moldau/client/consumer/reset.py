@@ -6,7 +6,7 @@ import re
 from typing import Final, NamedTuple
 
 from moldau.client.consumer.reading import EARLIEST, LATEST
-from moldau.client.exceptions import KafkaConfigurationError
+from moldau.errors.named import KafkaConfigurationError
 
 _BY_DURATION: Final = "by_duration:"
 _DURATION: Final = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d{1,9})?)S)?)?", re.IGNORECASE)

@@ -13,8 +13,8 @@ from moldau.client.consumer.fetcher import Fetcher
 from moldau.client.consumer.positions import offsets_by_time
 from moldau.client.consumer.reading import EARLIEST, LATEST, Reading
 from moldau.client.conversation import Conversation
-from moldau.client.exceptions import IllegalArgumentError, KafkaTimeoutError
 from moldau.client.structs import OffsetAndTimestamp
+from moldau.errors.named import IllegalArgumentError, KafkaTimeoutError
 from moldau.types import TopicPartition
 
 T = TypeVar("T")

@@ -12,8 +12,8 @@ from moldau.client.consumer.fetched import ConsumerRecord, Deserializers
 from moldau.client.consumer.fetcher import FetchOptions
 from moldau.client.consumer.membership import GroupOptions
 from moldau.client.consumer.reset import reset_policy
-from moldau.client.exceptions import KafkaConfigurationError
 from moldau.client.settings import merged
+from moldau.errors.named import KafkaConfigurationError
 
 DEFAULTS: Final[dict[str, Any]] = {
     "client_rack": "",

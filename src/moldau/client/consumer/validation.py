@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from moldau.client.consumer.reading import Reading
 from moldau.client.conversation import Ask, Conversation
 from moldau.client.errors import UnsupportedRequest
-from moldau.client.exceptions import LogTruncationError
 from moldau.client.leaders import ask_leaders, by_topic
 from moldau.client.metadata import ClusterView
 from moldau.client.structs import OffsetAndMetadata
 from moldau.errors import ErrorCode, KafkaError, error_code
+from moldau.errors.named import LogTruncationError
 from moldau.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,

@@ -12,9 +12,9 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from moldau import _speed
-from moldau.client.exceptions import KafkaTimeoutError
 from moldau.client.future import Future, bound, run
 from moldau.errors import KafkaError
+from moldau.errors.named import KafkaTimeoutError
 from moldau.types import NO_OFFSET, NO_TIMESTAMP, TopicPartition
 
 if _speed.COMPILED:

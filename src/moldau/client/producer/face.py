@@ -15,12 +15,7 @@ from typing import Any, ClassVar
 
 from moldau.client.background import Background
 from moldau.client.conversation import Conversation, Learn
-from moldau.client.exceptions import (
-    IllegalStateError,
-    KafkaTimeoutError,
-    for_code,
-    named,
-)
+from moldau.client.exceptions import named
 from moldau.client.network import ClientNetwork
 from moldau.client.partitioning import ClusterMetadata
 from moldau.client.producer.delivery import FutureRecordMetadata, refused
@@ -35,6 +30,7 @@ from moldau.client.settings import COMMON, bootstrap, open_network
 from moldau.client.structs import ConsumerGroupMetadata, OffsetAndMetadata
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, MoldauError
+from moldau.errors.named import IllegalStateError, KafkaTimeoutError, for_code
 from moldau.types import TopicPartition
 
 _FOREVER = 1e9

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from moldau.client.conversation import Ask
-from moldau.client.exceptions import BY_CODE
 from moldau.client.metadata import ClusterView
 from moldau.client.producer.batch import Batch
 from moldau.client.producer.identity import IdentityKeeper
 from moldau.errors import ErrorCode, KafkaError, error_code
+from moldau.errors.named import BY_CODE
 from moldau.protocol.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,

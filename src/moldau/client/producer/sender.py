@@ -16,7 +16,7 @@ from math import inf
 from typing import Any, Final
 
 from moldau.client.errors import ConnectionFailed
-from moldau.client.exceptions import KafkaTimeoutError, named
+from moldau.client.exceptions import named
 from moldau.client.link import Link
 from moldau.client.metadata import ClusterView
 from moldau.client.network import ClientNetwork
@@ -28,6 +28,7 @@ from moldau.client.producer.partition import PartitionState
 from moldau.client.producer.requests import Outcome, produce_request, read_outcomes
 from moldau.client.producer.stuck import StuckNodes
 from moldau.errors import ErrorCode, KafkaError
+from moldau.errors.named import KafkaTimeoutError
 from moldau.protocol.records import Compression
 from moldau.runtime.ports import TimerHandle
 from moldau.types import NO_OFFSET, TopicPartition

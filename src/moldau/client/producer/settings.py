@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from moldau.client.exceptions import KafkaConfigurationError
 from moldau.client.producer.sender import SendingLimits
 from moldau.client.settings import merged
+from moldau.errors.named import KafkaConfigurationError
 from moldau.protocol.records import Compression
 
 DEFAULTS: Final[dict[str, Any]] = {

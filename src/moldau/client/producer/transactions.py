@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from moldau.client.conversation import Ask, Conversation
 from moldau.client.coordinators import LANE, CoordinatorOf, CoordinatorType, check_code
-from moldau.client.exceptions import IllegalStateError, TransactionAbortedError, named
+from moldau.client.exceptions import named
 from moldau.client.leaders import by_topic
 from moldau.client.network import ClientNetwork
 from moldau.client.producer.batch import NOBODY, Identity
@@ -21,6 +21,7 @@ from moldau.client.producer.identity import IdentityKeeper
 from moldau.client.structs import ConsumerGroupMetadata, OffsetAndMetadata
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
+from moldau.errors.named import IllegalStateError, TransactionAbortedError
 from moldau.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from moldau.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,

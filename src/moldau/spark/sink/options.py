@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from moldau.client.exceptions import KafkaConfigurationError
 from moldau.client.producer.settings import read_settings
+from moldau.errors.named import KafkaConfigurationError
 from moldau.spark.options import KAFKA, OptionError, Options, Use, as_flag, as_number
 from moldau.spark.security import SecurityOptions, security_options
 

@@ -6,7 +6,6 @@ One table: number, whether the same request may succeed when repeated, and a sen
 from __future__ import annotations
 
 from enum import IntEnum
-from importlib import import_module
 from typing import Any
 
 
@@ -220,7 +219,9 @@ _BY_NUMBER = {int(code): code for code in ErrorCode}
 
 
 def __getattr__(name: str) -> Any:
-    """The clients' exceptions by name (`moldau.errors.TopicAlreadyExistsError`), loaded when first asked for."""
+    """The errors by name (`moldau.errors.TopicAlreadyExistsError`), made when first asked for: a server needs none."""
     if name.startswith("_"):
         raise AttributeError(name)
-    return getattr(import_module("moldau.client.exceptions"), name)
+    import moldau.errors.named as classes
+
+    return getattr(classes, name)
