@@ -1,11 +1,17 @@
-"""A value that comes later, on the same thread: what a handler returns when its answer has to wait."""
+"""A value that comes later, on the same thread: what a handler returns when its answer has to wait.
+
+Below the class stand the small steps by which one such value becomes another.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar, cast
+
+from moldau.errors import KafkaError
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 class Deferred(Generic[T]):
@@ -46,3 +52,79 @@ class Deferred(Generic[T]):
         callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
             callback(value, error)
+
+
+def ready(value: T) -> Deferred[T]:
+    answer: Deferred[T] = Deferred()
+    answer.resolve(value)
+    return answer
+
+
+def failed(error: BaseException) -> Deferred[T]:
+    answer: Deferred[T] = Deferred()
+    answer.fail(error)
+    return answer
+
+
+def pass_on(result: T | Deferred[T], answer: Deferred[T]) -> None:
+    """Settles `answer` as `result` is settled, or at once if it is no later value."""
+    if isinstance(result, Deferred):
+        result.then(lambda value, error: answer.resolve(cast(T, value)) if error is None else answer.fail(error))
+    else:
+        answer.resolve(result)
+
+
+def mapped(source: Deferred[T], change: Callable[[T], U]) -> Deferred[U]:
+    answer: Deferred[U] = Deferred()
+
+    def settled(value: T | None, error: BaseException | None) -> None:
+        if error is None:
+            answer.resolve(change(cast(T, value)))
+        else:
+            answer.fail(error)
+
+    source.then(settled)
+    return answer
+
+
+def recovered(source: Deferred[T], build: Callable[[KafkaError], T]) -> Deferred[T]:
+    """A refusal becomes a response that says so; anything else is a fault and stays one."""
+    answer: Deferred[T] = Deferred()
+
+    def settled(value: T | None, error: BaseException | None) -> None:
+        if error is None:
+            answer.resolve(cast(T, value))
+        elif isinstance(error, KafkaError):
+            answer.resolve(build(error))
+        else:
+            answer.fail(error)
+
+    source.then(settled)
+    return answer
+
+
+def gather(sources: Sequence[Deferred[T]]) -> Deferred[list[T]]:
+    """All values in their order, when the last one is there; the first failure fails it."""
+    answer: Deferred[list[T]] = Deferred()
+    values: list[T | None] = [None] * len(sources)
+    missing = len(sources)
+    if not sources:
+        answer.resolve([])
+
+    def collect(index: int) -> Callable[[T | None, BaseException | None], None]:
+        def settled(value: T | None, error: BaseException | None) -> None:
+            nonlocal missing
+            missing -= 1
+            values[index] = value
+            if answer.settled:
+                return
+            if error is not None:
+                answer.fail(error)
+            elif not missing:
+                answer.resolve(cast("list[T]", values))
+
+        return settled
+
+    for index, source in enumerate(sources):
+        source.then(collect(index))
+    return answer

@@ -21,7 +21,6 @@ from typing import TypeVar
 
 from moldau.config.broker import BrokerConfig
 from moldau.coordinator.group import listing
-from moldau.coordinator.group.answers import gather, mapped, ready, recovered
 from moldau.coordinator.group.classic_join import Joining
 from moldau.coordinator.group.classic_member import MemberProtocol
 from moldau.coordinator.group.classic_rebalance import append_error
@@ -32,7 +31,7 @@ from moldau.coordinator.group.shard import GroupShard
 from moldau.coordinator.partition_log import PartitionLog
 from moldau.coordinator.runtime import CoordinatorRuntime
 from moldau.coordinator.shard import Result
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, gather, mapped, ready, recovered
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage

@@ -33,7 +33,7 @@ from moldau.coordinator.txn.completion import Completions, MarkerSender
 from moldau.coordinator.txn.settings import TransactionSettings
 from moldau.coordinator.txn.shard import Outcome, TransactionShard
 from moldau.coordinator.txn.transaction import EPOCH_PER_TRANSACTION, RECORD_TYPES, TRANSACTIONS_TOPIC, Producer
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, failed, mapped, ready, recovered
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.features import TRANSACTION_VERSION
@@ -98,7 +98,7 @@ class TransactionCoordinator:
         """For a request with a transactional id."""
         transactional_id, refusal = request.transactional_id, self._why_refused(request)
         if refusal is not None or not transactional_id:
-            return _settled(_init_response(refusal or ErrorCode.INVALID_REQUEST, version))
+            return ready(_init_response(refusal or ErrorCode.INVALID_REQUEST, version))
         name = transactional_id
         expected = None
         if request.producer_id != NO_PRODUCER_ID:
@@ -132,7 +132,7 @@ class TransactionCoordinator:
     ) -> Deferred[ErrorCode]:
         """Makes the partitions part of the producer's transaction, which begins with the first of them."""
         if not transactional_id:
-            return _settled(ErrorCode.INVALID_REQUEST)
+            return ready(ErrorCode.INVALID_REQUEST)
         places = frozenset(partitions)
         added = self._write(
             "add partitions to a transaction",
@@ -163,7 +163,7 @@ class TransactionCoordinator:
         """Makes the partition that holds the group's offsets part of the transaction."""
         place = self.offsets_partition(request.group_id)
         if place is None:
-            return _settled(AddOffsetsToTxnResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            return ready(AddOffsetsToTxnResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE))
         producer = Producer(request.producer_id, request.producer_epoch)
         added = self.add_partitions(request.transactional_id, producer, [place], client_version=0)
         return _mapped(
@@ -181,7 +181,7 @@ class TransactionCoordinator:
     def end(self, request: EndTxnRequest, version: int) -> Deferred[EndTxnResponse]:
         name, client_version = request.transactional_id, EPOCH_PER_TRANSACTION if version >= 5 else 0
         if not name:
-            return _settled(_end_response(ErrorCode.INVALID_REQUEST, version))
+            return ready(_end_response(ErrorCode.INVALID_REQUEST, version))
         producer = Producer(request.producer_id, request.producer_epoch)
 
         def end(shard: TransactionShard, fresh_id: int | None) -> Result[Outcome]:
@@ -211,7 +211,7 @@ class TransactionCoordinator:
         try:
             partition = self.runtime.partition_of(transactional_id)
         except KafkaError as error:
-            return _failed(error)
+            return failed(error)
         return self.runtime.write(what, partition, operation)
 
     def _with_producer_id(
@@ -264,32 +264,9 @@ def _end_response(code: ErrorCode, version: int, given: Producer | None = None) 
     return response
 
 
-def _settled(value: T) -> Deferred[T]:
-    answer: Deferred[T] = Deferred()
-    answer.resolve(value)
-    return answer
-
-
-def _failed(error: BaseException) -> Deferred[T]:
-    answer: Deferred[T] = Deferred()
-    answer.fail(error)
-    return answer
-
-
 U = TypeVar("U")
 
 
 def _mapped(source: Deferred[U], value: Callable[[U], T], refused: Callable[[KafkaError], T]) -> Deferred[T]:
     """The same later value in other words; a refusal becomes an answer, anything else stays an error."""
-    answer: Deferred[T] = Deferred()
-
-    def settled(result: U | None, error: BaseException | None) -> None:
-        if isinstance(error, KafkaError):
-            answer.resolve(refused(error))
-        elif error is not None:
-            answer.fail(error)
-        else:
-            answer.resolve(value(result))  # type: ignore[arg-type]
-
-    source.then(settled)
-    return answer
+    return recovered(mapped(source, value), refused)

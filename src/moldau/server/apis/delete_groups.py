@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from moldau.coordinator.group.answers import mapped
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, mapped
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from moldau.controller.controller import Controller
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, failed
 from moldau.errors import ErrorCode, KafkaError
 from moldau.server.context import RequestContext
 
@@ -21,7 +21,5 @@ R = TypeVar("R")
 def forward(context: RequestContext, operation: Callable[[Controller], Deferred[R]]) -> Deferred[R]:
     controller: Controller | None = context.services.controller
     if controller is None:
-        refused: Deferred[R] = Deferred()
-        refused.fail(KafkaError(ErrorCode.NOT_CONTROLLER))
-        return refused
+        return failed(KafkaError(ErrorCode.NOT_CONTROLLER))
     return operation(controller)

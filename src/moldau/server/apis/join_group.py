@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from moldau.coordinator.group.answers import mapped
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, mapped
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from moldau.coordinator.group.answers import mapped, ready
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, mapped, ready
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.offset_commit import (

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from moldau.coordinator.group.answers import gather, mapped
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, gather, mapped
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.api import ApiKey
