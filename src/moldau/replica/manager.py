@@ -72,6 +72,7 @@ class ReplicaManager:
         self._logs = logs
         self._defaults = defaults
         self._clock = clock
+        self._loop = loop
         # Public for the hot path: requests name topics by name up to some version, by id after it.
         self.by_name: dict[str, HostedTopic] = {}
         self.by_id: dict[Uuid, HostedTopic] = {}
@@ -81,13 +82,19 @@ class ReplicaManager:
         self.deletes: Purgatory[Partition] = Purgatory("delete", clock, loop)
         self._commits = GroupCommit(loop, workers, self.moved, self.storage_failed) if workers is not None else None
         self._watchers: dict[TopicPartition, list[Callable[[int], None]]] = {}
+        # Partitions whose waiting readers are to be looked at in this turn. A dict, for its order.
+        self._stirred: dict[Partition, None] = {}
 
     # ---------------------------------------------------------------------------------------------- finding
 
+    def find(self, topic: str | Uuid, index: int) -> Partition | None:
+        """The partition if it is held here."""
+        hosted = self.by_name.get(topic) if isinstance(topic, str) else self.by_id.get(topic)
+        return hosted.partitions.get(index) if hosted is not None else None
+
     def get(self, topic: str, index: int) -> Partition:
         """The partition if it is held here; otherwise KafkaError says whether it is elsewhere, broken or nowhere."""
-        hosted = self.by_name.get(topic)
-        partition = hosted.partitions.get(index) if hosted is not None else None
+        partition = self.find(topic, index)
         if partition is None:
             raise KafkaError(self.why_missing(topic, index))
         return partition
@@ -244,14 +251,26 @@ class ReplicaManager:
 
     def moved(self, partition: Partition) -> None:
         """Something readers or waiting producers may care about happened: look at all that waits for `partition`."""
-        if partition in self.fetches.watched:
-            self.fetches.check(partition)
         if partition in self.produces.watched:
             self.produces.check(partition)
         if partition in self.deletes.watched:
             self.deletes.check(partition)
+        if partition in self.fetches.watched:
+            self.wake_readers(partition)
         for listener in tuple(self._watchers.get(partition.topic_partition, ())):
             listener(partition.log.high_watermark)
+
+    def wake_readers(self, partition: Partition) -> None:
+        """Looks at the waiting fetches of `partition` before this turn of the loop ends. Not at once, so that whoever
+        wrote is answered first, and so that what several producers wrote in a turn wakes a reader only once."""
+        if not self._stirred:
+            self._loop.call_soon(self._serve_readers)
+        self._stirred[partition] = None
+
+    def _serve_readers(self) -> None:
+        stirred, self._stirred = self._stirred, {}
+        for partition in stirred:
+            self.fetches.check(partition)
 
     def watch(self, place: TopicPartition, listener: Callable[[int], None]) -> None:
         """Tells `listener` the high watermark whenever the partition has moved; for coordinators over their log."""

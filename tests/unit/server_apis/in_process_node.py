@@ -106,12 +106,8 @@ class InProcessNode:
     def ask(self, request: Message, version: int, response: type[Message]) -> Any:
         """Sends the request and reads the answer; None if there was none. Waits where the answer has to."""
         wire = Wire()
-        connection = self._connect(wire)
-        frame = request_frame(request, version)
-        connection.frame(memoryview(frame), 0, len(frame))
-        while wire.paused and not wire.sent and wire.closed is None:
-            self.runtime.loop.call_later(0.002, self.runtime.loop.stop)
-            self.runtime.loop.run()
+        self.send(wire, request_frame(request, version))
+        self.turn_until(lambda: not wire.paused or bool(wire.sent) or wire.closed is not None)
         if wire.closed is not None:
             return wire.closed
         if not wire.sent:
@@ -121,6 +117,15 @@ class InProcessNode:
         assert int.from_bytes(answer[4:8], "big") == _CORRELATION_ID
         start = 8 + (1 if response_header_version(request.API_KEY, version) else 0)
         return response.decode(answer[start:], version)
+
+    def send(self, wire: Wire, frame: bytearray) -> None:
+        """Hands in one request on a connection of its own; its answer comes to `wire`, now or in a later turn."""
+        self._connect(wire).frame(memoryview(frame), 0, len(frame))
+
+    def turn_until(self, condition: Callable[[], bool]) -> None:
+        while not condition():
+            self.runtime.loop.call_later(0.002, self.runtime.loop.stop)
+            self.runtime.loop.run()
 
     def close(self) -> None:
         self.node.shutdown(self.runtime.loop.stop)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from moldau.coordinator.txn.transaction import Producer
 from moldau.errors import ErrorCode, KafkaError
-from moldau.replica.manager import ReplicaManager
 from moldau.replica.partition import Partition
 from moldau.types import NO_OFFSET, TopicPartition, Uuid
 
@@ -51,11 +50,6 @@ class Write(NamedTuple):
     @property
     def is_transactional(self) -> bool:
         return len(self.records) >= _HEADER_BYTES and bool(self.records[_ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL)
-
-
-def held(replicas: ReplicaManager, topic: str | Uuid, index: int) -> Partition | None:
-    hosted = replicas.by_name.get(topic) if isinstance(topic, str) else replicas.by_id.get(topic)
-    return None if hosted is None else hosted.partitions.get(index)
 
 
 def unverified(writes: Sequence[Write]) -> dict[TopicPartition, Producer]:
