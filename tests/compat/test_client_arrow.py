@@ -154,14 +154,14 @@ def test_only_committed_transactions(bootstrap: str, topic: str) -> None:
 
 def test_header_keys_that_are_not_text(bootstrap: str, consumer: KafkaConsumer, topic: str) -> None:
     """Kafka wants UTF-8 there and does not look."""
-    from moldau.client.producing import Sender
+    from moldau.client.producer.topic_writer import TopicWriter
 
     (where,) = create(bootstrap, topic)
     with Cluster(bootstrap) as cluster:
-        sender = Sender(cluster, topic)
-        sender.append(b"v", headers=[("bad \udcff", b"x")])
-        sender.append(b"v", headers=[("good", b"y")])
-        sender.flush()
+        writer = TopicWriter(cluster, topic)
+        writer.append(b"v", headers=[("bad \udcff", b"x")])
+        writer.append(b"v", headers=[("good", b"y")])
+        writer.flush()
     consumer.assign([where])
     assert [row[3] for row in rows_of(consumer.to_arrow())] == [[("bad \ufffd", b"x")], [("good", b"y")]]
 

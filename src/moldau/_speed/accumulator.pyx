@@ -121,7 +121,7 @@ cdef class Accumulator:
     cdef object open_batch
     cdef object wake
     cdef Py_ssize_t ready_size
-    cdef Py_ssize_t max_record
+    cdef readonly Py_ssize_t max_record
     cdef bint adaptive
     cdef bint ignore_keys
     cdef uint64_t dice
@@ -324,5 +324,5 @@ cdef Py_ssize_t size_of_headers(headers) except -1:
             if not isinstance(pair[1], bytes):
                 raise TypeError("headers must be a list of (str, bytes) pairs")
             total += len(pair[1])
-        total += len((<str> pair[0]).encode())
+        total += len((<str> pair[0]).encode("utf-8", "surrogateescape"))
     return total

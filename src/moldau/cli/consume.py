@@ -22,7 +22,7 @@ from moldau.types import TopicPartition
 if TYPE_CHECKING:
     from moldau.client.admin import IsolationLevel
     from moldau.client.cluster import Cluster
-    from moldau.client.fetching import Fetched
+    from moldau.client.consumer.fetched import FetchedRecords
 
 _EPILOG = f"""\
 formats of the output:
@@ -44,6 +44,7 @@ examples:
 
 
 _OUTPUT_BUFFER = 64 * 1024
+_AT_ONCE = 1000
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -120,38 +121,34 @@ class _Reading:
         most: int | None,
         isolation: IsolationLevel,
     ) -> None:
-        from moldau.client.consuming import Fetcher
+        from moldau.client.consumer.partition_reader import PartitionReader
 
         self._end = end
         self._most = most
-        self._fetcher = Fetcher(cluster, begin, isolation=isolation)
-        for where, position in begin.items():
-            self._drop_if_done(where, position)
+        self._reader = PartitionReader(cluster, begin, end, isolation=isolation)
 
     def run(self, write: Formatter, output: BinaryIO, progress: Progress) -> None:
-        while self._fetcher.positions and (self._most is None or progress.records < self._most):
-            fetched = self._fetcher.poll(timeout=1.0)
-            for part in fetched:
-                self._write(part, write, output, progress)
-                self._drop_if_done(part.partition, part.next_position)
-            if fetched:
-                output.flush()
+        with self._reader as reader:
+            while reader.positions and (self._most is None or progress.records < self._most):
+                fetched = reader.poll(timeout=1.0)
+                for part in fetched:
+                    self._write(part, write, output, progress)
+                if fetched:
+                    output.flush()
 
-    def _write(self, part: Fetched, write: Formatter, output: BinaryIO, progress: Progress) -> None:
-        end = None if self._end is None else self._end[part.partition]
-        topic, index = part.partition
+    def _write(self, part: FetchedRecords, write: Formatter, output: BinaryIO, progress: Progress) -> None:
+        end = None if self._end is None else self._end[part.where]
+        topic, index = part.where
         records, size = progress.records, progress.bytes
-        for record in part.records():
-            if (end is not None and record.offset >= end) or (self._most is not None and records >= self._most):
-                break
-            records += 1
-            size += len(record.key or b"") + len(record.value or b"")
-            output.write(write(topic, index, record))
+        while batch := part.take(_AT_ONCE):
+            for record in batch:
+                if (end is not None and record.offset >= end) or (self._most is not None and records >= self._most):
+                    progress.update(records, size)
+                    return
+                records += 1
+                size += len(record.key or b"") + len(record.value or b"")
+                output.write(write(topic, index, record))
         progress.update(records, size)
-
-    def _drop_if_done(self, where: TopicPartition, position: int) -> None:
-        if self._end is not None and position >= self._end[where]:
-            self._fetcher.drop(where)
 
 
 def _isolation(text: str) -> IsolationLevel:

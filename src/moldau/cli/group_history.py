@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from moldau.client.cluster import Cluster
 
 _TOPIC: Final = "__consumer_offsets"
+_ALL: Final = 1 << 31
 
 
 def last_change(cluster: Cluster, group_id: str, seconds: float = 5.0) -> int | None:
     """When the group's state was last written, in milliseconds since 1970; None if that cannot be found out quickly."""
     from moldau.client.admin import EARLIEST, LATEST, describe_topics, list_offsets
-    from moldau.client.consuming import Fetcher
+    from moldau.client.consumer.partition_reader import PartitionReader
     from moldau.coordinator.group.record_types import RECORD_TYPES
     from moldau.coordinator.partition_hash import partition_for
     from moldau.coordinator.record_framing import decode_record
@@ -36,20 +37,20 @@ def last_change(cluster: Cluster, group_id: str, seconds: float = 5.0) -> int | 
         start, end = (cluster.run(list_offsets({where: moment}))[where] for moment in (EARLIEST, LATEST))
         if isinstance(start, KafkaError) or isinstance(end, KafkaError):
             return None
-        fetcher = Fetcher(cluster, {where: start.offset})
-        while fetcher.positions[where] < end.offset:
-            if monotonic() > deadline:
-                return None
-            for part in fetcher.poll(0.5):
-                for record in part.records():
-                    decoded = decode_record(RECORD_TYPES, record.key, record.value) if record.key else None
-                    if decoded is None or decoded.value is None:
-                        continue
-                    key = decoded.key
-                    if (isinstance(key, GroupMetadataKey) and key.group == group_id) or (
-                        isinstance(key, ConsumerGroupMetadataKey) and key.group_id == group_id
-                    ):
-                        newest = record.timestamp
+        with PartitionReader(cluster, {where: start.offset}, {where: end.offset}) as reader:
+            while reader.positions:
+                if monotonic() > deadline:
+                    return None
+                for part in reader.poll(0.5):
+                    for record in part.take(_ALL):
+                        decoded = decode_record(RECORD_TYPES, record.key, record.value) if record.key else None
+                        if decoded is None or decoded.value is None:
+                            continue
+                        key = decoded.key
+                        if (isinstance(key, GroupMetadataKey) and key.group == group_id) or (
+                            isinstance(key, ConsumerGroupMetadataKey) and key.group_id == group_id
+                        ):
+                            newest = record.timestamp
     except (KafkaError, ProtocolError):
         return None
     return newest

@@ -19,7 +19,7 @@ from moldau.cli.table import note, print_json
 from moldau.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from moldau.client.producing import Sender
+    from moldau.client.producer.topic_writer import TopicWriter
 
 _EPILOG = """\
 formats of the input:
@@ -84,37 +84,38 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    from moldau.client.producing import Sender
+    from moldau.client.producer.topic_writer import TopicWriter
     from moldau.protocol.records import Compression
 
     parser = _parser(options)
     progress = Progress(shown=not options.quiet)
     with connect(options) as cluster:
         try:
-            sender = Sender(
+            writer = TopicWriter(
                 cluster,
                 options.topic,
                 acks=options.acks,
                 compression=Compression[options.compression.upper()],
                 level=options.compression_level,
                 batch_bytes=max(options.batch_size, 1),
+                linger=options.linger,
             )
         except KafkaError as error:
             raise _advised(error, options.topic) from error
         status = DONE
         try:
-            _send_all(options, parser, sender, progress)
+            _send_all(options, parser, writer, progress)
         except KeyboardInterrupt:
             # What was read before Ctrl-C was meant to be sent.
             status = INTERRUPTED
         except InputError:
             # So was what was read before the damage; a script then knows where to go on.
-            _finish(options, sender, progress)
+            _finish(options, writer, progress)
             raise
         except KafkaError as error:
             progress.clear()
             raise _advised(error, options.topic) from error
-        _finish(options, sender, progress)
+        _finish(options, writer, progress)
     return status
 
 
@@ -128,7 +129,7 @@ def _parser(options: Namespace) -> Parser:
     )
 
 
-def _send_all(options: Namespace, parser: Parser, sender: Sender, progress: Progress) -> None:
+def _send_all(options: Namespace, parser: Parser, writer: TopicWriter, progress: Progress) -> None:
     delimiter = None if options.format == "raw" else (options.delimiter or b"\n")
     for descriptor in _inputs(options.file):
         for pieces in read_pieces(descriptor, delimiter, options.linger):
@@ -136,7 +137,7 @@ def _send_all(options: Namespace, parser: Parser, sender: Sender, progress: Prog
                 if options.format == "json" and not piece.strip():
                     continue
                 record = parser.parse(piece)
-                sender.append(
+                writer.append(
                     record.value,
                     record.key,
                     record.headers,
@@ -144,16 +145,17 @@ def _send_all(options: Namespace, parser: Parser, sender: Sender, progress: Prog
                     timestamp=record.timestamp,
                 )
             if not pieces:
-                sender.flush()
-            progress.update(sender.records, sender.sent_bytes)
+                writer.flush()
+            writer.settle()
+            progress.update(writer.records, writer.sent_bytes)
 
 
-def _finish(options: Namespace, sender: Sender, progress: Progress) -> None:
-    sender.flush()
-    progress.update(sender.records, sender.sent_bytes)
+def _finish(options: Namespace, writer: TopicWriter, progress: Progress) -> None:
+    writer.flush()
+    progress.update(writer.records, writer.sent_bytes)
     progress.clear()
     if options.json:
-        print_json(_summary(options.topic, sender, progress))
+        print_json(_summary(options.topic, writer, progress))
     if not options.quiet:
         note(f"{options.topic}: {progress.summary()}")
 
@@ -180,7 +182,7 @@ def _opened(path: str) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _summary(topic: str, sender: Sender, progress: Progress) -> dict[str, object]:
+def _summary(topic: str, writer: TopicWriter, progress: Progress) -> dict[str, object]:
     return {
         "topic": topic,
         "records": progress.records,
@@ -194,7 +196,7 @@ def _summary(topic: str, sender: Sender, progress: Progress) -> dict[str, object
                 "first_offset": written.first_offset,
                 "last_offset": written.last_offset,
             }
-            for index, written in sorted(sender.written.items())
+            for index, written in sorted(writer.written.items())
         ],
     }
 

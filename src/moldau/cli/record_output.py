@@ -12,7 +12,10 @@ from moldau.cli.quantities import format_time
 from moldau.errors import MoldauError
 
 if TYPE_CHECKING:
-    from moldau.protocol.records import Record
+    from moldau.client.consumer.fetched import ConsumerRecord
+    from moldau.protocol.records import Record as PlainRecord
+
+    Record: TypeAlias = PlainRecord | ConsumerRecord
 
 Formatter: TypeAlias = "Callable[[str, int, Record], bytes]"
 

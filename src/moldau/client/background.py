@@ -76,6 +76,12 @@ class Background:
 
     def get(self, ask: Callable[[], Deferred[T]], timeout: float | None) -> T:
         """Runs `ask` on the loop's thread and waits for what it promises."""
+        if self.on_thread:
+            raise RuntimeError("a callback on the client's own thread cannot wait for an answer that comes to it")
+        return self.begin(ask).wait(timeout)
+
+    def begin(self, ask: Callable[[], Deferred[T]]) -> Waiter[T]:
+        """Runs `ask` on the loop's thread; what it promises may be waited for later."""
         waiter: Waiter[T] = Waiter()
 
         def begin() -> None:
@@ -86,10 +92,8 @@ class Background:
             else:
                 promised.then(waiter.settle)
 
-        if self.on_thread:
-            raise RuntimeError("a callback on the client's own thread cannot wait for an answer that comes to it")
         self.call(begin)
-        return waiter.wait(timeout)
+        return waiter
 
     def run(self, network: ClientNetwork, conversation: Conversation[T], timeout: float) -> T:
         """Has a conversation on the loop and waits for its result."""

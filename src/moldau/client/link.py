@@ -12,7 +12,6 @@ from typing import Final
 
 from moldau.client.addresses import Address
 from moldau.client.chance import random
-from moldau.client.connection import MAX_FRAME
 from moldau.client.errors import ConnectionFailed, RequestTimedOut, TlsFailed
 from moldau.client.exchange import Call, Exchange
 from moldau.client.security import OPEN, Security
@@ -20,6 +19,10 @@ from moldau.client.versions import NodeVersions, Request, api_name
 from moldau.deferred import Deferred
 from moldau.errors import MoldauError
 from moldau.runtime.ports import Clock, Network, Transport
+
+# Answers are bounded by what was asked for (a fetch by its max bytes). This limit is for peers that are no broker at
+# all: the first four bytes of an HTTP answer read as a length are above it.
+_MAX_FRAME: Final = 1 << 30
 
 # The exchange's own limit: those who pipeline (the producer's sender) count for themselves and stay below.
 _MAX_IN_FLIGHT: Final = 100
@@ -52,7 +55,7 @@ class Link:
         self._exchange = Exchange(client_id, max_in_flight=_MAX_IN_FLIGHT, mechanism=security.mechanism)
         self._tls = security.tls(address)
         self._transport: Transport = network.connect(
-            address.host, address.port, lambda _: self, max_frame=MAX_FRAME, tls=self._tls
+            address.host, address.port, lambda _: self, max_frame=_MAX_FRAME, tls=self._tls
         )
         self._transport.send(self._exchange.take_outgoing())
 

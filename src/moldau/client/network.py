@@ -1,8 +1,7 @@
 """The client on a loop: links to the nodes, the view of the cluster, and whoever wants to be told when it changes.
 
-The same steps as the blocking `Cluster` performs, without waiting: every question is a `Deferred`. `perform` drives a
-conversation from step to step. Runs on the loop's thread only and knows time, chance and sockets through the ports
-alone.
+Nothing waits here: every question is a `Deferred`, and `perform` drives a conversation from step to step. Runs on the
+loop's thread only and knows time, chance and sockets through the ports alone.
 """
 
 from __future__ import annotations
@@ -146,6 +145,12 @@ class ClientNetwork:
         self._failures[link.address] = (count + 1, self.clock.monotonic() + self._reconnect.delay(count))
         if not self._closed:
             self.doubt()
+
+    def reach(self, node: int) -> Deferred[Link]:
+        """A link that stands: to this node, to the controller, or to any node."""
+        if node == CONTROLLER:
+            node = self.view.controller_id if self.view.controller_id in self.view.brokers else ANY_NODE
+        return self._any() if node == ANY_NODE else self.link(node).ready
 
     def _any(self) -> Deferred[Link]:
         """A link that stands, to whichever node answers first in order of preference."""

@@ -1,13 +1,10 @@
-"""Which partition a record goes to: the key's hash exactly as the Java client computes it, or a sticky choice.
+"""Which partition a record goes to: the key's hash exactly as the Java client computes it.
 
 The hash must be the same everywhere: two producers in two languages that disagree put one key into two partitions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from moldau.client.chance import randrange
 from moldau.types import Buffer
 
 _SEED = 0x9747B28C
@@ -37,28 +34,3 @@ def murmur2(data: Buffer) -> int:
 def partition_for_key(key: Buffer, partitions: int) -> int:
     """Java masks the sign bit away instead of taking the absolute value; so do we."""
     return (murmur2(key) & 0x7FFFFFFF) % partitions
-
-
-class StickyChoice:
-    """For records without a key: one partition until its batch is sent, then another at random.
-
-    Filling one batch at a time makes fewer and larger batches than spreading the records one by one.
-    """
-
-    __slots__ = ("_current",)
-
-    def __init__(self) -> None:
-        self._current: int | None = None
-
-    def partition(self, available: Sequence[int]) -> int:
-        """The current choice, or a new one if there is none or it can no longer be written."""
-        if self._current is None or self._current not in available:
-            self._current = available[randrange(len(available))]
-        return self._current
-
-    def batch_sent(self, partition: int, available: Sequence[int]) -> None:
-        """Moves on, if it is the current partition whose batch has gone."""
-        if partition != self._current:
-            return
-        others = [index for index in available if index != partition]
-        self._current = others[randrange(len(others))] if others else partition

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from moldau.client.cluster import STALE
 from moldau.client.conversation import Ask, AskAll, Conversation, Learn, Pause, Step
 from moldau.client.errors import ConnectionFailed, RequestTimedOut
 from moldau.deferred import Deferred
+from moldau.errors import ErrorCode
 
 if TYPE_CHECKING:
     from moldau.client.network import ClientNetwork
 
 T = TypeVar("T")
+
+# Errors that say the view is out of date.
+_STALE: Final = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.LISTENER_NOT_FOUND,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+    }
+)
 
 
 class Talk:
@@ -101,7 +118,7 @@ class Talk:
         if delay >= remaining:
             over.fail(step.because)
             return over
-        if step.because.code in STALE or isinstance(step.because, ConnectionFailed):
+        if step.because.code in _STALE or isinstance(step.because, ConnectionFailed):
             self._network.doubt()
         self._network.loop.call_later(delay, lambda: over.resolve(None))
         return over

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -10,12 +11,12 @@ from typing import Any
 import pytest
 from on_a_loop import PATIENCE, OnALoop
 from scram_broker import ScramBroker, broker_with, secured_by
-from scripted_peer import HANG_UP, SILENCE, ScriptedPeer, metadata
+from scripted_peer import HANG_UP, SILENCE, ScriptedPeer, api_versions, metadata
 
 from moldau.client.addresses import Address
 from moldau.client.errors import ConnectionFailed, RequestTimedOut, UnsupportedRequest
 from moldau.client.link import Link
-from moldau.errors import KafkaError, ProtocolError
+from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.create_topics import CreateTopicsRequest
 from moldau.protocol.messages.metadata import MetadataRequest
@@ -193,3 +194,42 @@ def test_a_session_is_renewed_without_requests_too(loop: OnALoop) -> None:
         loop.call(lambda: link.check_time(now + 57.1))
         loop.get(lambda: link.ask(MetadataRequest(), PATIENCE))
         assert scram.sessions == 2
+
+
+def test_a_peer_that_knows_only_old_versions(loop: OnALoop) -> None:
+    refusal = b"\0\0\0\0" + api_versions({ApiKey.API_VERSIONS: (0, 1)}, ErrorCode.UNSUPPORTED_VERSION).encode(0)
+    ranges = {ApiKey.API_VERSIONS: (0, 1), ApiKey.METADATA: (0, 1)}
+    handlers: dict[ApiKey, Any] = {
+        ApiKey.API_VERSIONS: [lambda version, request: refusal, lambda version, request: api_versions(ranges)],
+        ApiKey.METADATA: lambda version, request: metadata({}),
+    }
+    with ScriptedPeer(handlers) as peer:
+        link = loop.link(peer.address)
+        loop.get(lambda: link.ask(MetadataRequest(), PATIENCE))
+        assert peer.versions_asked(ApiKey.API_VERSIONS) == [4, 1]
+        assert peer.versions_asked(ApiKey.METADATA) == [1]
+
+
+def test_a_refusal_to_say_versions(loop: OnALoop) -> None:
+    refused = {ApiKey.API_VERSIONS: lambda version, request: api_versions({}, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)}
+    with ScriptedPeer(refused) as peer:
+        link = loop.link(peer.address)
+        with pytest.raises(KafkaError, match="refused ApiVersions: Not authorized"):
+            loop.get(lambda: link.ready)
+
+
+def test_a_web_server_is_no_broker(loop: OnALoop) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def speak() -> None:
+            guest, _ = server.accept()
+            guest.recv(100)
+            guest.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            guest.close()
+
+        thread = threading.Thread(target=speak)
+        thread.start()
+        link = loop.link(Address(*server.getsockname()))
+        with pytest.raises(ConnectionFailed, match="does not answer: a frame of 1213486160 bytes"):
+            loop.get(lambda: link.ready)
+        thread.join()

@@ -10,15 +10,17 @@ import pytest
 from moldau import KafkaConsumer, KafkaProducer
 from moldau.client.admin import EARLIEST, LATEST, describe_cluster, describe_topics, list_offsets, list_topics
 from moldau.client.cluster import Cluster
-from moldau.client.consuming import Fetcher
+from moldau.client.consumer.fetched import ConsumerRecord
+from moldau.client.consumer.partition_reader import PartitionReader
 from moldau.client.partitioner import partition_for_key
-from moldau.client.producing import ALL, Sender
+from moldau.client.producer.topic_writer import TopicWriter
+from moldau.client.producing import ALL
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.join_group import JoinGroupRequest
 from moldau.protocol.messages.leave_group import LeaveGroupRequest
 from moldau.protocol.messages.sync_group import SyncGroupRequest
-from moldau.protocol.records import Compression, Record
+from moldau.protocol.records import Compression
 from moldau.types import TopicPartition
 
 
@@ -28,13 +30,15 @@ def cluster(mock_cluster: str) -> Iterator[Cluster]:
         yield cluster
 
 
-def read(cluster: Cluster, topic: str, count: int) -> dict[TopicPartition, list[Record]]:
+def read(cluster: Cluster, topic: str, count: int) -> dict[TopicPartition, list[ConsumerRecord]]:
     (described,) = cluster.run(describe_topics([topic]))
-    found: dict[TopicPartition, list[Record]] = {TopicPartition(topic, index): [] for index in described.partitions}
-    fetcher = Fetcher(cluster, dict.fromkeys(found, 0))
+    found: dict[TopicPartition, list[ConsumerRecord]] = {
+        TopicPartition(topic, index): [] for index in described.partitions
+    }
+    reader = PartitionReader(cluster, dict.fromkeys(found, 0))
     while sum(len(records) for records in found.values()) < count:
-        for part in fetcher.poll(5.0):
-            found[part.partition].extend(part.records())
+        for part in reader.poll(5.0):
+            found[part.where].extend(part.take(10_000))
     return found
 
 
@@ -54,12 +58,12 @@ def test_describes_the_cluster_without_describe_cluster(cluster: Cluster) -> Non
 @pytest.mark.parametrize("compression", list(Compression))
 def test_what_goes_in_comes_out(cluster: Cluster, compression: Compression, acks: int) -> None:
     topic = f"through-{compression.name.lower()}-{acks}"
-    sender = Sender(cluster, topic, compression=compression, acks=acks, batch_bytes=2000)
+    writer = TopicWriter(cluster, topic, compression=compression, acks=acks, batch_bytes=2000)
     sent = [(b"key %d" % (number % 17), b"value %d" % number) for number in range(1000)]
     for key, value in sent:
-        sender.append(value, key, [("number", value)])
-    sender.flush()
-    assert sender.records == 1000
+        writer.append(value, key, [("number", value)])
+    writer.flush()
+    assert writer.records == 1000
     for where, records in read(cluster, topic, 1000).items():
         expected = [pair for pair in sent if partition_for_key(pair[0], 4) == where.partition]
         assert [(record.key, record.value) for record in records] == expected
@@ -68,10 +72,10 @@ def test_what_goes_in_comes_out(cluster: Cluster, compression: Compression, acks
 
 
 def test_confluent_reads_what_we_write(cluster: Cluster, mock_cluster: str) -> None:
-    sender = Sender(cluster, "to-confluent", compression=Compression.LZ4)
+    writer = TopicWriter(cluster, "to-confluent", compression=Compression.LZ4)
     for number in range(500):
-        sender.append(b"%d" % number, b"k", partition=2)
-    sender.flush()
+        writer.append(b"%d" % number, b"k", partition=2)
+    writer.flush()
     consumer = confluent_kafka.Consumer(
         {"bootstrap.servers": mock_cluster, "group.id": "readers", "auto.offset.reset": "earliest", "log_level": 0}
     )
@@ -101,10 +105,10 @@ def test_we_read_what_confluent_writes_and_agree_on_partitions(cluster: Cluster,
 
 
 def test_offsets_and_topics(cluster: Cluster) -> None:
-    sender = Sender(cluster, "counted")
+    writer = TopicWriter(cluster, "counted")
     for _ in range(5):
-        sender.append(b"x", partition=3)
-    sender.flush()
+        writer.append(b"x", partition=3)
+    writer.flush()
     assert "counted" in [topic.name for topic in cluster.run(list_topics())]
     where = TopicPartition("counted", 3)
     for moment, offset in ((EARLIEST, 0), (LATEST, 5)):
@@ -114,10 +118,10 @@ def test_offsets_and_topics(cluster: Cluster) -> None:
 
 
 def test_reading_beyond_the_end_is_an_error_that_names_the_partition(cluster: Cluster) -> None:
-    Sender(cluster, "short")
-    fetcher = Fetcher(cluster, {TopicPartition("short", 0): 1000})
+    TopicWriter(cluster, "short")
+    reader = PartitionReader(cluster, {TopicPartition("short", 0): 1000})
     with pytest.raises(KafkaError, match="short-0 has no offset 1000"):
-        fetcher.poll(10.0)
+        reader.poll(10.0)
 
 
 def test_a_group_in_the_versions_the_mock_can_read(mock_cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:

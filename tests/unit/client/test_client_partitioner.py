@@ -7,7 +7,7 @@ from aiokafka.partitioner import murmur2 as murmur2_of_aiokafka
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moldau.client.partitioner import StickyChoice, murmur2, partition_for_key
+from moldau.client.partitioner import murmur2, partition_for_key
 
 
 # Values the Java client computes (as signed numbers there).
@@ -34,21 +34,3 @@ def test_the_same_as_another_client(key: bytes) -> None:
 
 def test_partition_masks_the_sign() -> None:
     assert partition_for_key(b"foobar", 1000) == (-790332482 & 0x7FFFFFFF) % 1000
-
-
-def test_sticks_until_its_batch_is_sent() -> None:
-    sticky = StickyChoice()
-    first = sticky.partition([0, 1, 2])
-    assert {sticky.partition([0, 1, 2]) for _ in range(50)} == {first}
-    sticky.batch_sent((first + 1) % 3, [0, 1, 2])
-    assert sticky.partition([0, 1, 2]) == first
-    sticky.batch_sent(first, [0, 1, 2])
-    assert sticky.partition([0, 1, 2]) != first
-
-
-def test_leaves_a_partition_that_is_gone() -> None:
-    sticky = StickyChoice()
-    sticky.partition([4])
-    assert sticky.partition([7]) == 7
-    sticky.batch_sent(7, [7])
-    assert sticky.partition([7]) == 7

@@ -6,10 +6,10 @@ from base64 import b64encode
 from typing import Any
 
 import pytest
+from on_a_loop import PATIENCE, OnALoop
 from scram_broker import ScramBroker, broker_with, secured_by
 from scripted_peer import HANG_UP, ScriptedPeer
 
-from moldau.client.connection import Connection
 from moldau.client.sasl import AbstractTokenProvider, OAuthBearer, Plain, Scram
 from moldau.client.security import SETTINGS, read_security
 from moldau.errors import KafkaError
@@ -124,10 +124,9 @@ def test_settings_that_would_not_protect_are_refused(settings: dict[str, Any], c
 
 
 def test_requests_wait_until_the_broker_knows_who_asks() -> None:
-    with broker_with(ScramBroker(b"secret")) as peer:
-        connection = Connection(peer.address, client_id="c", security=secured_by("SCRAM-SHA-512", "secret"))
-        assert connection.call(MetadataRequest(), 10).brokers[0].node_id == 1
-        connection.close()
+    with broker_with(ScramBroker(b"secret")) as peer, OnALoop() as loop:
+        link = loop.link(peer.address, security=secured_by("SCRAM-SHA-512", "secret"))
+        assert loop.get(lambda: link.ask(MetadataRequest(), PATIENCE)).brokers[0].node_id == 1
         keys = [key.name for key, _, _ in peer.requests]
         assert keys == ["API_VERSIONS", "SASL_HANDSHAKE", "SASL_AUTHENTICATE", "SASL_AUTHENTICATE", "METADATA"]
         assert peer.versions_asked(ApiKey.SASL_AUTHENTICATE) == [2, 2]
@@ -138,31 +137,17 @@ def test_requests_wait_until_the_broker_knows_who_asks() -> None:
     [("SCRAM-SHA-512", "guess", "wrong password"), ("PLAIN", "secret", "offers SCRAM-SHA-512")],
 )
 def test_a_refusal_fails_what_waits_and_says_why(name: str, password: str, complaint: str) -> None:
-    with broker_with(ScramBroker(b"secret")) as peer:
-        connection = Connection(peer.address, client_id="c", security=secured_by(name, password))
+    with broker_with(ScramBroker(b"secret")) as peer, OnALoop() as loop:
+        link = loop.link(peer.address, security=secured_by(name, password))
         with pytest.raises(KafkaError, match=complaint):
-            connection.call(MetadataRequest(), 10)
-        assert not connection.usable
+            loop.get(lambda: link.ask(MetadataRequest(), PATIENCE))
+        assert not link.usable
         assert not peer.asked(ApiKey.METADATA)
 
 
 def test_a_broker_without_sasl_is_not_used_without_it() -> None:
-    with ScriptedPeer({ApiKey.METADATA: lambda _version, _request: HANG_UP}) as peer:
-        connection = Connection(peer.address, client_id="c", security=secured_by("PLAIN", "secret"))
+    with ScriptedPeer({ApiKey.METADATA: lambda _version, _request: HANG_UP}) as peer, OnALoop() as loop:
+        link = loop.link(peer.address, security=secured_by("PLAIN", "secret"))
         with pytest.raises(KafkaError, match="does not offer SaslHandshake"):
-            connection.call(MetadataRequest(), 10)
+            loop.get(lambda: link.ask(MetadataRequest(), PATIENCE))
         assert not peer.asked(ApiKey.METADATA)
-
-
-def test_a_session_is_renewed_before_it_ends() -> None:
-    scram = ScramBroker(b"secret", lifetime_ms=1)
-    with broker_with(scram) as peer:
-        connection = Connection(peer.address, client_id="c", security=secured_by("SCRAM-SHA-512", "secret"))
-        for _ in range(3):
-            # Whatever the clock says, a millisecond is over before the next answer is asked for.
-            call = connection.send(MetadataRequest())
-            connection.wait(call, 10)
-            connection._renew_at = 0.0
-        connection.close()
-        assert scram.sessions == 3
-        assert len(peer.asked(ApiKey.METADATA)) == 3

@@ -118,7 +118,7 @@ class Accumulator:
         self._open_batch = open_batch
         self._wake = wake
         self._ready_size = ready_size
-        self._max_record = max_record
+        self.max_record = max_record
         self._adaptive = adaptive
         self._ignore_keys = ignore_keys
         self._lanes: dict[str, Sequence[Lane]] = {}
@@ -169,7 +169,7 @@ class Accumulator:
         topic: str,
         value: Any = None,
         key: Any = None,
-        headers: Sequence[tuple[str, bytes]] | None = None,
+        headers: Sequence[tuple[str, bytes | None]] | None = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> SentRecord | None:
@@ -187,7 +187,7 @@ class Accumulator:
         topic: str,
         value: Buffer | None,
         key: Buffer | None,
-        headers: Sequence[tuple[str, bytes]] | None = None,
+        headers: Sequence[tuple[str, bytes | None]] | None = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> SentRecord | None:
@@ -199,7 +199,7 @@ class Accumulator:
         with self._lock:
             lanes = self._lanes.get(topic)
             size = len(key or b"") + len(value or b"") + max(header_size, 0)
-            if lanes is None or self.halted or size > self._max_record or self.used + size > self.memory:
+            if lanes is None or self.halted or size > self.max_record or self.used + size > self.memory:
                 return None
             index = self._choose(topic, len(lanes), key) if partition is None else partition
             if not 0 <= index < len(lanes):
@@ -211,7 +211,7 @@ class Accumulator:
         lane: Lane,
         value: bytes | None,
         key: bytes | None,
-        headers: Sequence[tuple[str, bytes]] | None,
+        headers: Sequence[tuple[str, bytes | None]] | None,
         timestamp_ms: int | None,
         header_size: int,
         chosen: bool,
@@ -281,7 +281,7 @@ class Accumulator:
         raise AssertionError("a number below the sum is below one of the partial sums")
 
 
-def _size_of_headers(headers: Sequence[tuple[str, bytes]]) -> int:
+def _size_of_headers(headers: Sequence[tuple[str, bytes | None]]) -> int:
     if not isinstance(headers, list | tuple):
         raise TypeError("headers must be a list of (str, bytes) pairs")
     total = 0
@@ -290,5 +290,5 @@ def _size_of_headers(headers: Sequence[tuple[str, bytes]]) -> int:
             raise TypeError("headers must be a list of (str, bytes) pairs")
         if pair[1] is not None and not isinstance(pair[1], bytes):
             raise TypeError("headers must be a list of (str, bytes) pairs")
-        total += len(pair[0].encode()) + len(pair[1] or b"")
+        total += len(pair[0].encode("utf-8", "surrogateescape")) + len(pair[1] or b"")
     return total

@@ -72,7 +72,8 @@ class FetchedRecords:
             data = memoryview(up_convert(data, 0, end, check_crc=check_crc))
             end = len(data)
         self._data = data
-        headers = scan_batches(data, 0, end, check_crc=check_crc)
+        self.headers: Sequence[BatchHeader] = scan_batches(data, 0, end, check_crc=check_crc)
+        headers = self.headers
         self._batches: deque[BatchHeader] = deque(headers)
         self._at = 0
         self._cursor: BatchCursor | None = None

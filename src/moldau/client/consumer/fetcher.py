@@ -96,6 +96,7 @@ class Fetcher:
 
     def close(self) -> None:
         self._closed = True
+        self.network.unwatch(self._look_at)
         with self.changed:
             self.readings.clear()
             self.changed.notify_all()
@@ -277,7 +278,7 @@ class Fetcher:
     def _wanted(self, reading: Reading, compares: bool) -> Wanted:
         epoch = self.leader_epoch(reading)
         last_epoch = reading.fetch_epoch if compares else NO_EPOCH
-        return Wanted(reading.fetch_position, epoch, last_epoch, -1, self.options.partition_bytes)
+        return Wanted(reading.fetch_position, epoch, last_epoch, -1, reading.fetch_bytes(self.options.partition_bytes))
 
     # -------------------------------------------------------------------------------------------------- answers
 
@@ -307,6 +308,7 @@ class Fetcher:
         if code is not ErrorCode.NONE:
             self._refused(node, reading, code, data)
             return
+        reading.succeeded()
         reading.taken_at = self.network.clock.now_ms()
         reading.end = data.high_watermark
         reading.last_stable = data.last_stable_offset
@@ -344,14 +346,17 @@ class Fetcher:
                 reading.preferred = -1  # a follower may simply not be that far yet
                 self._pause(reading)
             elif self.options.reset is None:
-                self.fatal(KafkaError(code, f"Partition {where} has no offset {reading.fetch_position}."), reading)
+                kept = f"; it begins at {data.log_start_offset}" if data.log_start_offset >= 0 else ""
+                self.fatal(
+                    KafkaError(code, f"Partition {where} has no offset {reading.fetch_position}{kept}."), reading
+                )
             elif reading.buffered:
                 self._pause(reading)  # what is here is still good, and is handed out first
             else:
                 reading.seek_by_time(self.options.reset.time(self.network.clock.now_ms()))
         elif code.retriable or code is ErrorCode.UNKNOWN_SERVER_ERROR:
             reading.preferred = -1
-            self.stumble(reading, KafkaError(code))
+            self.stumble(reading, KafkaError(code, f"Partition {where}: {code.text}"))
         else:
             self.fatal(KafkaError(code, f"Partition {where}: {code.text}"), reading)
 
@@ -363,14 +368,16 @@ class Fetcher:
     def stumble(self, reading: Reading, error: BaseException | None) -> None:
         """Tries again a little later, with nothing believed about leaders."""
         self._pause(reading)
-        if isinstance(error, KafkaError) and error.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
-            self.fatal(error, reading)
+        if isinstance(error, KafkaError):
+            reading.failed(error, self.network.clock.monotonic())
+            if error.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+                self.fatal(error, reading)
         self.network.topics_of_interest.add(reading.where.topic)
         self.network.doubt()
         self.network.refresh()
 
     def _pause(self, reading: Reading) -> None:
-        reading.not_before = self.network.clock.monotonic() + self.network.backoff.delay(0)
+        reading.not_before = self.network.clock.monotonic() + self.network.backoff.delay(reading.failures)
         self._look_again()
 
     def fatal(self, error: KafkaError, reading: Reading | None = None) -> None:
@@ -378,6 +385,7 @@ class Fetcher:
         with self.changed:
             self.error = named(error)
             if reading is not None:
+                reading.failed(error, self.network.clock.monotonic())
                 reading.not_before = self.network.clock.monotonic() + self.network.backoff.limit
             self.changed.notify_all()
         self._look_again()

@@ -9,10 +9,15 @@ from collections import deque
 from typing import Final
 
 from moldau.client.consumer.fetched import FetchedRecords
+from moldau.errors import KafkaError
 from moldau.types import NO_EPOCH, NO_OFFSET, TopicPartition
 
 # Answers kept ready per partition: one that is being taken and one behind it.
 AHEAD: Final = 2
+
+# What a record is taken to need before any was seen. Too much costs some bytes fetched twice, too little a round trip.
+_USUAL_RECORD: Final = 512.0
+_LEAST_FETCH: Final = 64 * 1024
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -20,13 +25,32 @@ EARLIEST: Final = -2
 
 class Reading:
     __slots__ = (
-        *("asked", "buffered", "checked_epoch", "end", "fetch_epoch", "fetch_position", "last_stable", "log_start"),
-        *("looking", "not_before", "paused", "position", "position_epoch", "preferred", "preferred_until", "reset"),
-        *("sent", "taken_at", "turn", "where"),
+        *("ahead", "asked", "buffered", "checked_epoch", "end", "failing_since", "failure", "failures", "fetch_epoch"),
+        *("fetch_position", "last_stable", "log_start", "looking", "not_before", "paused", "position"),
+        *(
+            "position_epoch",
+            "preferred",
+            "preferred_until",
+            "record_size",
+            "reset",
+            "sent",
+            "taken_at",
+            "turn",
+            "until",
+        ),
+        "where",
     )
 
-    def __init__(self, where: TopicPartition) -> None:
+    def __init__(self, where: TopicPartition, *, until: int | None = None, ahead: int = AHEAD) -> None:
         self.where = where
+        # The offset that is not wanted any more, and how many answers are kept ready.
+        self.until = until
+        self.ahead = ahead
+        self.record_size = _USUAL_RECORD
+        # What went wrong since an answer last was a good one, how often, and since when.
+        self.failure: KafkaError | None = None
+        self.failures = 0
+        self.failing_since: float | None = None
         self.position: int | None = None
         # Nobody looks for a position before it is needed: an application may seek right after `assign`.
         self.asked = False
@@ -53,7 +77,9 @@ class Reading:
 
     @property
     def fetchable(self) -> bool:
-        return self.position is not None and not self.paused and len(self.buffered) < AHEAD
+        if self.position is None or self.paused or len(self.buffered) >= self.ahead:
+            return False
+        return self.until is None or self.fetch_position < self.until
 
     @property
     def in_flight(self) -> bool:
@@ -80,7 +106,26 @@ class Reading:
         self.buffered.clear()
         self.turn += 1
 
+    def fetch_bytes(self, most: int) -> int:
+        """A range is known to be there, so a fetch is sized to what is left of it: a large one comes in large answers,
+        and one of ten records does not bring megabytes that belong to the next."""
+        if self.until is None:
+            return most
+        return min(int((self.until - self.fetch_position) * self.record_size * 1.1) + _LEAST_FETCH, most)
+
+    def failed(self, error: KafkaError, now: float) -> None:
+        self.failure = error
+        self.failures += 1
+        if self.failing_since is None:
+            self.failing_since = now
+
+    def succeeded(self) -> None:
+        self.failure, self.failures, self.failing_since = None, 0, None
+
     def arrived(self, records: FetchedRecords) -> None:
         self.buffered.append(records)
+        if self.until is not None and records.headers:
+            offsets = records.next_position - records.headers[0].base_offset
+            self.record_size = max(records.size / max(offsets, 1), 1.0)
         self.fetch_position = records.next_position
         self.fetch_epoch = records.last_epoch

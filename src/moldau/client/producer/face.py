@@ -23,8 +23,8 @@ from moldau.client.producer.identity import IdempotentKeeper, IdentityKeeper
 from moldau.client.producer.interceptors import Record, failed, failed_to, pass_through
 from moldau.client.producer.sender import Sender
 from moldau.client.producer.settings import DEFAULTS, read_settings, sending_limits
-from moldau.client.producer.topics import topic_to_write
 from moldau.client.producer.transactions import TransactionKeeper
+from moldau.client.producing import topic_to_write
 from moldau.client.serializer import Serializer
 from moldau.client.settings import COMMON, bootstrap, open_network
 from moldau.client.structs import ConsumerGroupMetadata, OffsetAndMetadata
@@ -219,11 +219,11 @@ class KafkaProducer:
         known = self._network.view.topics.get(topic)
         if known is not None and known.partitions and self._accumulator.knows(topic):
             return len(known.partitions)
-        view = self._ask(topic_to_write(topic), deadline - monotonic())
+        found = self._ask(topic_to_write(topic, attempts=_FOREVER), deadline - monotonic())
         self._background.call(lambda: self._sender.take_up(topic))
         while not self._accumulator.knows(topic):
             self._background.get(lambda: self._network.learn(Learn([topic])), max(0.001, deadline - monotonic()))
-        return len(view.topics[topic].partitions)
+        return len(found.partitions)
 
     def _ask(self, conversation: Conversation[Any], timeout: float) -> Any:
         try:

@@ -16,11 +16,11 @@ from time import monotonic, sleep
 from typing import Final
 
 from moldau.client.admin.offsets import EARLIEST, LATEST, FoundOffset, IsolationLevel, list_offsets
+from moldau.client.background import Waiter
 from moldau.client.cluster import Cluster
-from moldau.client.connection import Connection
 from moldau.client.consumer.fetched import whole_batches
+from moldau.client.consumer.flights import MAIN as FETCH_LANE
 from moldau.client.conversation import NOT_THERE, Conversation, Learn, retrying
-from moldau.client.exchange import Call
 from moldau.client.fetching import fetch_request
 from moldau.client.metadata import ClusterView
 from moldau.errors import ErrorCode, KafkaError, error_code
@@ -48,12 +48,6 @@ class Chunk:
     aborted: list[tuple[int, int]]
 
 
-@dataclass(slots=True)
-class _Flight:
-    connection: Connection
-    call: Call
-
-
 class RangeFetcher:
     """Iterates over the chunks of a range."""
 
@@ -68,7 +62,7 @@ class RangeFetcher:
         self._progress = monotonic()
 
     def __iter__(self) -> Iterator[Chunk]:
-        flight: _Flight | None = None
+        flight: Waiter[FetchResponse] | None = None
         while self._position < self._end:
             try:
                 flight = flight or self._send(self._position)
@@ -93,22 +87,23 @@ class RangeFetcher:
 
     # -------------------------------------------------------------------------------------------------- asking
 
-    def _send(self, position: int) -> _Flight:
-        cluster, settings = self._cluster, self._settings
-        view = cluster.run(_view(self._where))
-        node = view.leader(self._where)
+    def _send(self, position: int) -> Waiter[FetchResponse]:
+        settings = self._settings
         limits = replace(settings.limits, partition_bytes=self._size(position))
-        ask = fetch_request(view, {self._where: position}, limits, settings.isolation, node)
-        connection = cluster.connection(node, monotonic() + cluster.timeout)
-        call = connection.send(ask.request, at_most=ask.at_most)
-        return _Flight(connection, call)
+        patience = settings.limits.max_wait_ms / 1000 + settings.request_timeout
 
-    def _send_ahead(self, position: int) -> _Flight | None:
-        """What fails here is tried again when its answer is needed, and may complain then."""
-        try:
-            return self._send(position)
-        except KafkaError:
-            return None
+        def fetch() -> Conversation[FetchResponse]:
+            view = yield from _view(self._where)
+            node = view.leader(self._where)
+            ask = fetch_request(view, {self._where: position}, limits, settings.isolation, node)
+            response: FetchResponse = yield replace(ask, timeout=patience, lane=FETCH_LANE)
+            return response
+
+        return self._cluster.begin(fetch(), self._cluster.timeout + patience)
+
+    def _send_ahead(self, position: int) -> Waiter[FetchResponse]:
+        """What fails here is noticed when its answer is needed."""
+        return self._send(position)
 
     def _size(self, position: int) -> int:
         """What the rest of the range probably needs, within the limits."""
@@ -120,10 +115,8 @@ class RangeFetcher:
 
     # ------------------------------------------------------------------------------------------------ answers
 
-    def _receive(self, flight: _Flight) -> PartitionData:
-        settings = self._settings
-        patience = settings.limits.max_wait_ms / 1000 + settings.request_timeout
-        response: FetchResponse = flight.connection.wait(flight.call, patience)
+    def _receive(self, flight: Waiter[FetchResponse]) -> PartitionData:
+        response = flight.wait(None)
         _check(self._where, response.error_code)
         for topic in response.responses:
             for data in topic.partitions:

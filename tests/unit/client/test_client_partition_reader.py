@@ -1,4 +1,4 @@
-"""The fetch loop: positions move on, leaders move away, connections break."""
+"""Reading from given offsets: positions move on, leaders move away, connections break."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scripted_peer import HANG_UP, Handler, ScriptedPeer, metadata
 from moldau.client.addresses import Address
 from moldau.client.backoff import Backoff
 from moldau.client.cluster import Cluster
-from moldau.client.consuming import Fetcher
+from moldau.client.consumer.partition_reader import PartitionReader
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
@@ -48,11 +48,11 @@ def view(brokers: dict[int, Address], *leaders: tuple[int, int]) -> Handler:
     return lambda version, request: metadata(brokers, {"rivers": dict(enumerate(leaders))}, ids={"rivers": TOPIC_ID})
 
 
-def read(fetcher: Fetcher, count: int) -> dict[TopicPartition, list[bytes | None]]:
+def read(reader: PartitionReader, count: int) -> dict[TopicPartition, list[bytes | None]]:
     found: dict[TopicPartition, list[bytes | None]] = {}
     while sum(map(len, found.values())) < count:
-        for part in fetcher.poll(5.0):
-            found.setdefault(part.partition, []).extend(record.value for record in part.records())
+        for part in reader.poll(5.0):
+            found.setdefault(part.where, []).extend(record.value for record in part.take(1000))
     return found
 
 
@@ -61,9 +61,9 @@ def test_reads_on_from_its_position() -> None:
     handlers = {ApiKey.METADATA: view(brokers, (1, 0)), ApiKey.FETCH: serving({0})}
     with ScriptedPeer(handlers) as peer, Cluster([peer.address], backoff=QUICK) as cluster:
         brokers[1] = peer.address
-        fetcher = Fetcher(cluster, {RIVER: 3})
-        assert read(fetcher, 7) == {RIVER: [b"%d" % offset for offset in range(3, 10)]}
-        assert fetcher.positions == {RIVER: 10}
+        reader = PartitionReader(cluster, {RIVER: 3})
+        assert read(reader, 7) == {RIVER: [b"%d" % offset for offset in range(3, 10)]}
+        assert reader.positions == {RIVER: 10}
 
 
 def test_two_leaders_at_once() -> None:
@@ -74,7 +74,7 @@ def test_two_leaders_at_once() -> None:
     brokers.update({1: first.address, 2: second.address})
     with first, second, Cluster([first.address], backoff=QUICK) as cluster:
         values = [b"%d" % offset for offset in range(10)]
-        assert read(Fetcher(cluster, {RIVER: 0, OTHER: 0}), 20) == {RIVER: values, OTHER: values}
+        assert read(PartitionReader(cluster, {RIVER: 0, OTHER: 0}), 20) == {RIVER: values, OTHER: values}
 
 
 def test_follows_a_leader_that_moves() -> None:
@@ -84,7 +84,7 @@ def test_follows_a_leader_that_moves() -> None:
     new = ScriptedPeer({ApiKey.METADATA: after, ApiKey.FETCH: serving({0})})
     brokers.update({1: old.address, 2: new.address})
     with old, new, Cluster([old.address], backoff=QUICK) as cluster:
-        assert read(Fetcher(cluster, {RIVER: 0}), 10) == {RIVER: [b"%d" % offset for offset in range(10)]}
+        assert read(PartitionReader(cluster, {RIVER: 0}), 10) == {RIVER: [b"%d" % offset for offset in range(10)]}
         assert new.asked(ApiKey.FETCH)[0].topics[0].partitions[0].fetch_offset == 1
 
 
@@ -94,7 +94,7 @@ def test_a_broken_connection_is_made_again() -> None:
     handlers: dict[ApiKey, Any] = {ApiKey.METADATA: view(brokers, (1, 0)), ApiKey.FETCH: fetches}
     with ScriptedPeer(handlers) as peer, Cluster([peer.address], backoff=QUICK) as cluster:
         brokers[1] = peer.address
-        assert read(Fetcher(cluster, {RIVER: 0}), 10) == {RIVER: [b"%d" % offset for offset in range(10)]}
+        assert read(PartitionReader(cluster, {RIVER: 0}), 10) == {RIVER: [b"%d" % offset for offset in range(10)]}
 
 
 def test_a_dropped_partition_is_not_heard_of_again() -> None:
@@ -102,11 +102,11 @@ def test_a_dropped_partition_is_not_heard_of_again() -> None:
     handlers = {ApiKey.METADATA: view(brokers, (1, 0), (1, 0)), ApiKey.FETCH: serving({0, 1}, end=1_000_000)}
     with ScriptedPeer(handlers) as peer, Cluster([peer.address], backoff=QUICK) as cluster:
         brokers[1] = peer.address
-        fetcher = Fetcher(cluster, {RIVER: 0, OTHER: 0})
-        assert {part.partition for part in fetcher.poll(5.0)} == {RIVER, OTHER}
+        reader = PartitionReader(cluster, {RIVER: 0, OTHER: 0})
+        assert {part.where for part in reader.poll(5.0)} == {RIVER, OTHER}
         # A fetch for both is on its way again by now.
-        fetcher.drop(OTHER)
-        assert set(read(fetcher, 5)) == {RIVER}
+        reader.drop(OTHER)
+        assert set(read(reader, 5)) == {RIVER}
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_what_does_not_pass_is_raised_at_once(error: ErrorCode, sentence: str) -
     with ScriptedPeer(handlers) as peer, Cluster([peer.address], backoff=QUICK) as cluster:
         brokers[1] = peer.address
         with pytest.raises(KafkaError, match=sentence):
-            Fetcher(cluster, {RIVER: 0}).poll(5.0)
+            PartitionReader(cluster, {RIVER: 0}).poll(5.0)
 
 
 def test_gives_up_when_nothing_gets_better_for_as_long_as_the_time_out() -> None:
@@ -130,9 +130,9 @@ def test_gives_up_when_nothing_gets_better_for_as_long_as_the_time_out() -> None
     handlers = {ApiKey.METADATA: view(brokers, (1, 0)), ApiKey.FETCH: serving(set())}
     with ScriptedPeer(handlers) as peer, Cluster([peer.address], timeout=0.1, backoff=QUICK) as cluster:
         brokers[1] = peer.address
-        fetcher = Fetcher(cluster, {RIVER: 0})
+        reader = PartitionReader(cluster, {RIVER: 0})
         with pytest.raises(KafkaError, match="neither leads nor follows"):
-            read(fetcher, 1)
+            read(reader, 1)
 
 
 def test_a_partition_that_fails_takes_no_records_of_another_with_it() -> None:
@@ -149,11 +149,11 @@ def test_a_partition_that_fails_takes_no_records_of_another_with_it() -> None:
     handlers = {ApiKey.METADATA: view(brokers, (1, 0), (1, 0)), ApiKey.FETCH: mixed}
     with ScriptedPeer(handlers) as peer, Cluster([peer.address], backoff=QUICK) as cluster:
         brokers[1] = peer.address
-        fetcher = Fetcher(cluster, {RIVER: 0, OTHER: 5})
-        (part,) = fetcher.poll(5.0)
-        assert [record.value for record in part.records()] == [b"0"]
+        reader = PartitionReader(cluster, {RIVER: 0, OTHER: 5})
+        (part,) = reader.poll(5.0)
+        assert [record.value for record in part.take(1000)] == [b"0"]
         with pytest.raises(KafkaError, match="rivers-1 has no offset 5"):
-            fetcher.poll(5.0)
+            reader.poll(5.0)
 
 
 def test_a_partition_without_a_leader_does_not_hold_up_the_others() -> None:
@@ -162,7 +162,7 @@ def test_a_partition_without_a_leader_does_not_hold_up_the_others() -> None:
     handlers: dict[ApiKey, Any] = {ApiKey.METADATA: views, ApiKey.FETCH: serving({0, 1}, end=5)}
     with ScriptedPeer(handlers) as peer, Cluster([peer.address], backoff=QUICK) as cluster:
         brokers[1] = peer.address
-        fetcher = Fetcher(cluster, {RIVER: 0, OTHER: 0})
-        assert {part.partition for part in fetcher.poll(5.0)} == {RIVER}
+        reader = PartitionReader(cluster, {RIVER: 0, OTHER: 0})
+        assert {part.where for part in reader.poll(5.0)} == {RIVER}
         values = [b"%d" % offset for offset in range(5)]
-        assert read(fetcher, 9) == {RIVER: values[1:], OTHER: values}
+        assert read(reader, 9) == {RIVER: values[1:], OTHER: values}
