@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from moldau.client.cluster import Cluster
 from moldau.client.conversation import Conversation, Learn
-from moldau.client.exceptions import KafkaTimeoutError
 from moldau.client.producer.delivery import Delivery
 from moldau.client.producer.identity import IdempotentKeeper, IdentityKeeper
 from moldau.client.producer.sender import Sender, SendingLimits
 from moldau.client.producing import ALL, topic_to_write
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
+from moldau.errors.named import KafkaTimeoutError
 from moldau.protocol.records import Compression
 from moldau.types import NO_OFFSET
 
