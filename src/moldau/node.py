@@ -70,7 +70,8 @@ class Node:
         self._stopping = False
         self._is_loaded = False
         self.failure: MoldauError | None = None
-        if not (config.is_broker and config.is_controller) or len(config.controller_quorum_voters) > 1:
+        controllers = max(len(config.controller_quorum_voters), len(config.controller_quorum_bootstrap_servers))
+        if not (config.is_broker and config.is_controller) or controllers > 1:
             raise NodeError("This version runs as broker and controller in one, with a quorum of one.")
         for endpoint in config.broker_endpoints:
             if endpoint.security_protocol is not SecurityProtocol.PLAINTEXT:

@@ -270,9 +270,7 @@ def _explain(options: Namespace) -> None:
 def _print_explanation(scope: str, setting: Setting[Any]) -> None:
     facts = [setting.kind.name, f"default {_default(setting)}", *([_allowed(setting)] if setting.allowed else [])]
     print(f"{setting.name} ({scope}): {', '.join(facts)}")
-    sentences = [setting.documentation]
-    if setting.no_effect:
-        sentences.append(f"Accepted, but without effect here: {setting.no_effect}.")
+    sentences = [setting.meaning]
     if setting.synonyms:
         sentences.append(f"Where it is not set: {', then '.join(setting.synonyms)}.")
     for sentence in sentences:
@@ -290,6 +288,7 @@ def _setting_json(scope: str, setting: Setting[Any]) -> dict[str, Any]:
         "update_mode": setting.update_mode.name.lower().replace("_", "-"),
         "synonyms": list(setting.synonyms),
         "no_effect": setting.no_effect,
+        "refused": setting.refused,
         "documentation": setting.documentation,
     }
 

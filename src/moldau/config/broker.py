@@ -17,7 +17,7 @@ from moldau.config.consistency import check
 from moldau.config.definition import ConfigError, Setting, closest, settings_of
 from moldau.config.listeners import Endpoint, SecurityProtocol, parse_endpoints, parse_protocol_map
 from moldau.config.settings.coordinator import CoordinatorSettings
-from moldau.config.settings.inert import INERT, PLUGIN_PREFIXES, REFUSED
+from moldau.config.settings.inert import GUARDS, INERT, PLUGIN_PREFIXES, REFUSED
 from moldau.config.settings.log import LogSettings
 from moldau.config.settings.network import NetworkSettings
 from moldau.config.settings.quorum import QuorumSettings
@@ -35,7 +35,12 @@ TABLES: Final = (
     CoordinatorSettings,
     SecuritySettings,
 )
-BROKER_SETTINGS: Final[Mapping[str, Setting[Any]]] = {**settings_of(*TABLES), **{row.name: row for row in INERT}}
+BROKER_SETTINGS: Final[Mapping[str, Setting[Any]]] = {
+    **settings_of(*TABLES),
+    **{row.name: row for row in (*INERT, *GUARDS)},
+}
+# What listeners may have limits of their own for. Everything else that may carry a listener's prefix is TLS and SASL.
+OF_A_LISTENER: Final = ("max.connections", "max.connection.creation.rate")
 
 _DEFAULTS: Final = {row.attribute: row.default for row in settings_of(*TABLES).values()}
 _LISTENER_PREFIX: Final = "listener.name."
@@ -84,16 +89,20 @@ class BrokerConfig(
         overrides: dict[str, Any] = {}
         for name, text in properties.items():
             if name.startswith(_LISTENER_PREFIX):
-                overrides[name.lower()] = listener_setting(name).parse(text)
+                setting = listener_setting(name)
+                overrides[name.lower()] = setting.parse(text)
+                if setting.name not in OF_A_LISTENER:
+                    reason = setting.no_effect or "all listeners share this setting"
+                    remarks.append(f"{name} has no effect here: {reason}")
                 continue
             if name.startswith(PLUGIN_PREFIXES):
                 remarks.append(f"{name} has no effect here: it belongs to a Kafka plugin")
                 continue
             setting = broker_setting(name)
             value = setting.parse(text)
-            if setting.no_effect is not None:
+            if setting.no_effect is not None and value != setting.default:
                 remarks.append(f"{name} has no effect here: {setting.no_effect}")
-            else:
+            if setting.attribute in _DEFAULTS:
                 values[setting.attribute] = value
         config = cls(values, properties)
         config.__dict__.update(remarks=tuple(remarks), _listener_overrides=overrides)

@@ -208,7 +208,9 @@ NON_EMPTY: Final[Allowed[Any]] = Allowed("not empty", lambda value: len(value) >
 class Setting(Generic[T]):
     """One row of a table.
 
-    `no_effect` holds the reason when Kafka has the setting and this broker accepts it but does nothing with it.
+    `no_effect` holds the reason when Kafka has the setting and this broker accepts it but does nothing with it; whoever
+    sets it is told. `refused` holds the reason when nothing but the default is accepted, because ignoring another value
+    would leave open what its author closed. Every other setting is read by somebody, which a test holds.
     `internal` settings work but are not shown in documentation or to clients, as in Kafka.
     """
 
@@ -222,6 +224,7 @@ class Setting(Generic[T]):
         "kind",
         "name",
         "no_effect",
+        "refused",
         "synonyms",
         "update_mode",
     )
@@ -238,6 +241,7 @@ class Setting(Generic[T]):
         *,
         synonyms: tuple[str, ...] = (),
         no_effect: str | None = None,
+        refused: str | None = None,
         internal: bool = False,
     ) -> None:
         self.name = name
@@ -249,6 +253,7 @@ class Setting(Generic[T]):
         self.update_mode = update_mode
         self.synonyms = synonyms
         self.no_effect = no_effect
+        self.refused = refused
         self.internal = internal
         self.attribute = name.replace(".", "_").replace("-", "_")
 
@@ -263,6 +268,15 @@ class Setting(Generic[T]):
     def sensitive(self) -> bool:
         return self.kind.number == PASSWORD.number
 
+    @property
+    def meaning(self) -> str:
+        """What it does, and what of it is not so here."""
+        if self.refused is not None:
+            return f"{self.documentation} Nothing but the default is accepted here: {self.refused}."
+        if self.no_effect is not None:
+            return f"{self.documentation} No effect here: {self.no_effect}."
+        return self.documentation
+
     def parse(self, text: str) -> T:
         """The value for a text, or ConfigError."""
         try:
@@ -271,6 +285,8 @@ class Setting(Generic[T]):
             raise self._refusal(text, self.kind.expected) from None
         if self.allowed is not None and not self.allowed.accepts(value):
             raise self._refusal(text, self.allowed.text)
+        if self.refused is not None and value != self.default:
+            raise ConfigError(f"{self.name} cannot be {text!r}: {self.refused}")
         return value
 
     def text(self, value: T) -> str | None:

@@ -91,7 +91,7 @@ def describe_topic(
                 sensitive=False,
                 synonyms=synonyms,
                 type=setting.kind.number,
-                documentation=setting.documentation,
+                documentation=setting.meaning,
             )
         )
     return descriptions
@@ -147,14 +147,14 @@ def _description(name: str, value: str | None, synonyms: tuple[Synonym, ...]) ->
         sensitive=is_sensitive(BROKER_SETTINGS, name),
         synonyms=synonyms,
         type=UNKNOWN_TYPE if setting is None else setting.kind.number,
-        documentation=None if setting is None else setting.documentation,
+        documentation=None if setting is None else setting.meaning,
     )
 
 
 def _broker_value(config: BrokerConfig, dynamic: Dynamic, name: str) -> str | None:
-    """The value that counts, as text: normalised where the broker uses it, as it was given where it does not."""
+    """The value that counts, as text: normalised where the broker holds it, as it was given where it does not."""
     setting = BROKER_SETTINGS.get(name)
-    if setting is not None and setting.no_effect is None:
+    if setting is not None and setting.attribute in vars(config):
         return setting.text(vars(config)[setting.attribute])
     for source in (dynamic.broker, dynamic.cluster, config.originals):
         if name in source:

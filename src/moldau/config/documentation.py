@@ -8,7 +8,7 @@ from typing import Any, Final
 from moldau.config.definition import Setting, settings_of
 from moldau.config.group import GROUP_SETTINGS
 from moldau.config.settings.coordinator import CoordinatorSettings
-from moldau.config.settings.inert import INERT, REFUSED
+from moldau.config.settings.inert import GUARDS, INERT, REFUSED
 from moldau.config.settings.log import LogSettings
 from moldau.config.settings.network import NetworkSettings
 from moldau.config.settings.quorum import QuorumSettings
@@ -66,13 +66,15 @@ def render() -> str:
     lines += _topic_table(GROUP_SETTINGS.values())
     lines += ["", "## Accepted, without effect here", ""]
     lines += [
-        f"Kafka has these {len(INERT)} settings; a file that contains them is accepted, and the node says so.",
+        f"Kafka has these {len(INERT)} settings; a file that contains them is accepted. When one of them is set to",
+        "something other than its default, the node says so. The same holds for those above with *No effect here*.",
         "",
     ]
     lines += _inert_table()
     lines += ["", "## Refused", ""]
     lines += ["| name | why |", "|---|---|"]
     lines += ["| `zookeeper.*` | they belong to ZooKeeper mode, and this node runs KRaft |"]
+    lines += [f"| `{row.name}` | {row.refused} |" for row in GUARDS]
     lines += [f"| `{name}` | {reason} |" for name, reason in REFUSED.items()]
     return "\n".join(lines) + "\n"
 
@@ -82,10 +84,7 @@ def _topic_table(settings: Iterable[Setting[Any]] = TOPIC_SETTINGS.values()) -> 
     yield "|---|---|---|---|---|---|"
     for row in _visible(settings):
         synonyms = ", ".join(f"`{name}`" for name in row.synonyms)
-        meaning = (
-            row.documentation if row.no_effect is None else f"{row.documentation} No effect here: {row.no_effect}."
-        )
-        yield f"| `{row.name}` | {row.kind.name} | {_default(row)} | {_allowed(row)} | {synonyms} | {meaning} |"
+        yield f"| `{row.name}` | {row.kind.name} | {_default(row)} | {_allowed(row)} | {synonyms} | {row.meaning} |"
 
 
 def _broker_table(settings: Iterable[Setting[Any]]) -> Iterator[str]:
@@ -93,7 +92,7 @@ def _broker_table(settings: Iterable[Setting[Any]]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|"
     for row in _visible(settings):
         mode = row.update_mode.name.lower().replace("_", "-")
-        yield f"| `{row.name}` | {row.kind.name} | {_default(row)} | {_allowed(row)} | {mode} | {row.documentation} |"
+        yield f"| `{row.name}` | {row.kind.name} | {_default(row)} | {_allowed(row)} | {mode} | {row.meaning} |"
 
 
 def _inert_table() -> Iterator[str]:

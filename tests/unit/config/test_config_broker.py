@@ -6,6 +6,7 @@ from moldau.config.broker import BrokerConfig
 from moldau.config.definition import ConfigError, Password
 from moldau.config.listeners import SecurityProtocol
 from moldau.config.properties import parse_properties
+from moldau.config.settings.security import STANDARD_AUTHORIZER
 
 # What the file that comes with Kafka 4 sets.
 STOCK = """
@@ -73,12 +74,16 @@ def test_kafkas_own_file_is_accepted():
 
 def test_settings_without_effect_are_told():
     remarks = BrokerConfig.parse(parse_properties(STOCK)).remarks
+    # Threads stand there, too, but as many as there would be anyway.
     assert [remark.split()[0] for remark in remarks] == [
-        "num.network.threads",
-        "num.io.threads",
+        "num.recovery.threads.per.data.dir",
         "share.coordinator.state.topic.replication.factor",
         "share.coordinator.state.topic.min.isr",
     ]
+    assert BrokerConfig.parse({"quota.window.num": "5", "ssl.keystore.location": "/k"}).remarks == (
+        "quota.window.num has no effect here: quotas are not built",
+        "ssl.keystore.location has no effect here: TLS is not built, and no listener offers it",
+    )
     assert BrokerConfig.parse({"rsm.config.bucket": "b"}).remarks == (
         "rsm.config.bucket has no effect here: it belongs to a Kafka plugin",
     )
@@ -125,6 +130,41 @@ def test_values_are_typed_and_cannot_be_changed():
 )
 def test_an_unknown_name_or_a_forbidden_value_is_named(properties, sentence):
     assert refusal(properties) == sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("authorizer.class.name", STANDARD_AUTHORIZER, "authorization is not built: everybody may do everything"),
+        ("ssl.client.auth", "required", "TLS is not built, and no listener offers it"),
+        ("listener.name.plaintext.ssl.client.auth", "requested", "TLS is not built, and no listener offers it"),
+        ("create.topic.policy.class.name", "org.example.Policy", "what it is to refuse would be allowed"),
+        ("alter.config.policy.class.name", "org.example.Policy", "what it is to refuse would be allowed"),
+        ("client.quota.callback.class", "org.example.Quota", "what it is to refuse would be allowed"),
+    ],
+)
+def test_what_would_leave_a_door_open_is_refused(name, text, reason):
+    sentence = refusal({name: text, "super.users": "User:admin"})
+    assert sentence.endswith(reason)
+    assert sentence.startswith(f"{name.removeprefix('listener.name.plaintext.')} cannot be {text!r}: ")
+
+
+def test_a_guard_that_is_not_set_is_no_reason_to_refuse():
+    assert BrokerConfig.parse({"ssl.client.auth": "none", "authorizer.class.name": ""}).remarks == ()
+
+
+def test_what_listeners_cannot_have_of_their_own_is_told():
+    remarks = BrokerConfig.parse(
+        {
+            "listener.name.plaintext.max.connections": "7",
+            "listener.name.plaintext.connections.max.idle.ms": "1000",
+            "listener.name.plaintext.ssl.keystore.location": "/k",
+        }
+    ).remarks
+    assert remarks == (
+        "listener.name.plaintext.connections.max.idle.ms has no effect here: all listeners share this setting",
+        "listener.name.plaintext.ssl.keystore.location has no effect here: TLS is not built, and no listener offers it",
+    )
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,8 @@ class CoordinatorSettings:
         "group.coordinator.rebalance.protocols", LIST, ("classic", "consumer", "streams"), _PROTOCOLS, MEDIUM,
         "The group protocols that are switched on; classic always is, share and streams are not built here.")
     group_coordinator_append_linger_ms = Setting("group.coordinator.append.linger.ms", INT, -1, at_least(-1), MEDIUM,
-        "How long a coordinator gathers records before it writes them; -1 lets it adapt to the load.")
+        "How long a coordinator gathers records before it writes them; -1 lets it adapt to the load.",
+        no_effect="a coordinator writes at once what it decides")
 
     group_consumer_session_timeout_ms = Setting("group.consumer.session.timeout.ms", INT, 45_000, at_least(1), MEDIUM,
         "How long a member of a consumer group may be silent before it is removed.")
@@ -84,7 +85,8 @@ class CoordinatorSettings:
         "Which groups with members may change between the classic and the consumer protocol.")
     group_consumer_regex_refresh_interval_ms = Setting(
         "group.consumer.regex.refresh.interval.ms", INT, 600_000, at_least(10_000), MEDIUM,
-        "How often the topics that match a consumer group's regular expressions are looked up again.")
+        "How often the topics that match a consumer group's regular expressions are looked up again.",
+        no_effect="topics are matched again whenever one is created or deleted")
     group_consumer_assignment_interval_ms = Setting(
         "group.consumer.assignment.interval.ms", INT, 1000, at_least(0), MEDIUM,
         "The least time between two new assignments of a consumer group.", CLUSTER_WIDE)

@@ -1,7 +1,8 @@
 """Settings that Kafka has and this broker accepts without doing anything with them, and those it refuses by name.
 
 A `server.properties` that Kafka starts with should start this node too. So that nobody believes such a setting works,
-every one carries the reason why it does not, and the node says so when one is set.
+every one carries the reason why it does not, and the node says so when one is set to something other than its default.
+The exceptions are guards: what they are to keep out would come in if they were ignored.
 """
 
 from __future__ import annotations
@@ -52,8 +53,7 @@ def _setting(
     allowed: Allowed[Any] | None = None,
     update_mode: UpdateMode = READ_ONLY,
 ) -> Setting[Any]:
-    text = f"Accepted, has no effect here: {reason}."
-    return Setting(name, kind, default, allowed, LOW, text, update_mode, no_effect=reason)
+    return Setting(name, kind, default, allowed, LOW, "Accepted because Kafka has it.", update_mode, no_effect=reason)
 
 
 _CLASS = optional(CLASS)
@@ -85,7 +85,7 @@ INERT: Final[tuple[Setting[Any], ...]] = (
         ("share.coordinator.cached.buffer.max.bytes", INT, (1 << 20) + 12, at_least(512 << 10), CLUSTER_WIDE),
     ),
     *_because(
-        "there is no JVM; metrics are exported as text",
+        "metrics are not built",
         ("metric.reporters", LIST, ("org.apache.kafka.common.metrics.JmxReporter",), None, CLUSTER_WIDE),
         ("metrics.num.samples", INT, 2, at_least(1)),
         ("metrics.sample.window.ms", LONG, 30_000, at_least(1)),
@@ -100,9 +100,6 @@ INERT: Final[tuple[Setting[Any], ...]] = (
     ),
     *_because(
         "classes of Java cannot run here",
-        ("create.topic.policy.class.name", _CLASS, None),
-        ("alter.config.policy.class.name", _CLASS, None),
-        ("client.quota.callback.class", _CLASS, None),
         ("security.providers", _STRING, None),
         ("ssl.provider", _STRING, None, None, PER_BROKER),
         ("ssl.engine.factory.class", _CLASS, None, None, PER_BROKER),
@@ -266,6 +263,16 @@ INERT: Final[tuple[Setting[Any], ...]] = (
     ),
 )
 # fmt: on
+
+_GUARD = "it names a class of Java, which cannot run here, and what it is to refuse would be allowed"
+GUARDS: Final[tuple[Setting[Any], ...]] = tuple(
+    Setting(name, _CLASS, None, None, LOW, documentation, refused=_GUARD)
+    for name, documentation in (
+        ("create.topic.policy.class.name", "Decides which topics may be created."),
+        ("alter.config.policy.class.name", "Decides which settings may be changed."),
+        ("client.quota.callback.class", "Decides how much a client may use."),
+    )
+)
 
 # The own settings of plugins that Kafka hands on without knowing them; the plugins cannot run here.
 PLUGIN_PREFIXES: Final = ("rsm.config.", "rlmm.config.", "confluent.")

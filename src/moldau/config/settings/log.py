@@ -61,9 +61,11 @@ class LogSettings:
     delete_topic_enable = Setting("delete.topic.enable", BOOLEAN, True, None, HIGH,
         "Whether topics may be deleted.")
     num_recovery_threads_per_data_dir = Setting("num.recovery.threads.per.data.dir", INT, 2, at_least(1), HIGH,
-        "How many logs of a directory are recovered at the same time after an unclean stop.", CLUSTER_WIDE)
+        "How many logs of a directory are recovered at the same time after an unclean stop.", CLUSTER_WIDE,
+        no_effect="each directory is recovered on one worker")
     log_dir_failure_timeout_ms = Setting("log.dir.failure.timeout.ms", LONG, 30_000, at_least(1), LOW,
-        "How long the broker goes on without being able to tell the controller that a log directory failed.")
+        "How long the broker goes on without being able to tell the controller that a log directory failed.",
+        no_effect="the controller is in the same process and is always told")
     log_initial_task_delay_ms = Setting("log.initial.task.delay.ms", LONG, 30_000, at_least(0), LOW,
         "How long after the start retention, flushing and checkpoints begin.", internal=True)
 

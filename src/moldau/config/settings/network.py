@@ -35,6 +35,10 @@ def _is_limit_per_host(text: str) -> bool:
 
 _LIMITS_PER_HOST: Final[Allowed[Any]] = Allowed("a list of host:number", _is_limit_per_host)
 
+# Why a setting does nothing.
+_CALLS_NOBODY: Final = "a node that is alone opens no connections"
+_NO_SASL: Final = "no listener offers SASL"
+
 
 # fmt: off
 class NetworkSettings:
@@ -52,7 +56,8 @@ class NetworkSettings:
         "security.inter.broker.protocol", STRING, "PLAINTEXT", one_of(*SECURITY_PROTOCOLS), MEDIUM,
         "The security protocol brokers use among themselves; set this or `inter.broker.listener.name`, not both.")
     early_start_listeners = Setting("early.start.listeners", optional(LIST), None, distinct(may_be_empty=True), HIGH,
-        "The listeners that serve before authorization is ready; those of the controller where it is not set.")
+        "The listeners that serve before authorization is ready; those of the controller where it is not set.",
+        no_effect="there is no authorizer to wait for")
 
     socket_send_buffer_bytes = Setting("socket.send.buffer.bytes", INT, 100 << 10, None, HIGH,
         "The send buffer of a connection (SO_SNDBUF); -1 leaves it to the operating system.")
@@ -64,10 +69,11 @@ class NetworkSettings:
     socket_listen_backlog_size = Setting("socket.listen.backlog.size", INT, 50, at_least(1), MEDIUM,
         "How many connections may wait to be accepted.")
     socket_connection_setup_timeout_ms = Setting("socket.connection.setup.timeout.ms", LONG, 10_000, None, MEDIUM,
-        "How long the broker waits for a connection it opens; grows with every failure in a row.")
+        "How long the broker waits for a connection it opens; grows with every failure in a row.",
+        no_effect=_CALLS_NOBODY)
     socket_connection_setup_timeout_max_ms = Setting(
         "socket.connection.setup.timeout.max.ms", LONG, 30_000, None, MEDIUM,
-        "How long the broker waits at most for a connection it opens.")
+        "How long the broker waits at most for a connection it opens.", no_effect=_CALLS_NOBODY)
 
     max_connections = Setting("max.connections", INT, INT_MAX, at_least(0), MEDIUM,
         "How many connections the broker holds; also per listener, with the listener's prefix. One too many on the "
@@ -83,9 +89,10 @@ class NetworkSettings:
         "How long a connection may be idle before it is closed; a negative value means for ever.")
     connection_failed_authentication_delay_ms = Setting(
         "connection.failed.authentication.delay.ms", INT, 100, at_least(0), LOW,
-        "How long the answer to a failed authentication is held back.")
+        "How long the answer to a failed authentication is held back.", no_effect=_NO_SASL)
     queued_max_requests = Setting("queued.max.requests", INT, 500, at_least(1), HIGH,
-        "How many requests may be unanswered before the broker stops reading from connections.")
+        "How many requests may be unanswered before the broker stops reading from connections.",
+        no_effect="a connection has at most one unanswered request, and `queued.max.request.bytes` bounds their memory")
     queued_max_request_bytes = Setting("queued.max.request.bytes", LONG, -1, None, MEDIUM,
         "How many bytes of unanswered requests there may be before the broker stops reading; -1 means no limit.")
 

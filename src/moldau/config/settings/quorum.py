@@ -37,6 +37,9 @@ _VOTERS: Final[Allowed[Any]] = Allowed("a list of id@host:port", lambda items: _
 _SERVERS: Final[Allowed[Any]] = Allowed("a list of host:port", lambda items: _all_match(_SERVER, items))
 _ROLES: Final[Allowed[Any]] = each_of("broker", "controller", may_be_empty=False)
 
+# Why a setting does nothing: there are no other controllers to elect, to reach or to wait for.
+_ALONE: Final = "the quorum is this node alone"
+
 
 # fmt: off
 class QuorumSettings:
@@ -58,31 +61,33 @@ class QuorumSettings:
     controller_quorum_bootstrap_servers = Setting("controller.quorum.bootstrap.servers", LIST, (), _SERVERS, HIGH,
         "Addresses where controllers of a quorum that may change are found, as host:port separated by commas.")
     controller_quorum_election_timeout_ms = Setting("controller.quorum.election.timeout.ms", INT, 1000, None, HIGH,
-        "How long a candidate waits for votes before it tries again.")
+        "How long a candidate waits for votes before it tries again.", no_effect=_ALONE)
     controller_quorum_fetch_timeout_ms = Setting("controller.quorum.fetch.timeout.ms", INT, 2000, None, HIGH,
         "How long a voter goes without word from the leader before it stands for election, and a leader without word "
-        "from a majority before it resigns.")
+        "from a majority before it resigns.", no_effect=_ALONE)
     controller_quorum_election_backoff_max_ms = Setting(
         "controller.quorum.election.backoff.max.ms", INT, 1000, None, HIGH,
-        "The longest pause between two elections that nobody wins.")
+        "The longest pause between two elections that nobody wins.", no_effect=_ALONE)
     controller_quorum_append_linger_ms = Setting("controller.quorum.append.linger.ms", INT, 25, None, MEDIUM,
-        "How long the leader gathers metadata records before it writes them.")
+        "How long the leader gathers metadata records before it writes them.",
+        no_effect="what is decided in one turn of the loop is written together, without waiting")
     controller_quorum_request_timeout_ms = Setting("controller.quorum.request.timeout.ms", INT, 2000, None, MEDIUM,
-        "How long a request to another controller may take.")
+        "How long a request to another controller may take.", no_effect=_ALONE)
     controller_quorum_retry_backoff_ms = Setting("controller.quorum.retry.backoff.ms", INT, 20, None, LOW,
-        "The pause before a request to another controller is repeated.")
+        "The pause before a request to another controller is repeated.", no_effect=_ALONE)
     controller_quorum_auto_join_enable = Setting("controller.quorum.auto.join.enable", BOOLEAN, False, None, LOW,
-        "Whether a controller that is not a voter asks to become one.")
+        "Whether a controller that is not a voter asks to become one.", no_effect=_ALONE)
 
     initial_broker_registration_timeout_ms = Setting(
         "initial.broker.registration.timeout.ms", INT, 60_000, None, MEDIUM,
-        "How long a starting broker tries to register with the controller before it gives up and ends.")
+        "How long a starting broker tries to register with the controller before it gives up and ends.",
+        no_effect=_ALONE)
     broker_heartbeat_interval_ms = Setting("broker.heartbeat.interval.ms", INT, 2000, None, MEDIUM,
         "How often a broker tells the controller that it is alive.")
     broker_session_timeout_ms = Setting("broker.session.timeout.ms", INT, 9000, None, MEDIUM,
         "How long a broker may be silent before the controller fences it.")
     server_max_startup_time_ms = Setting("server.max.startup.time.ms", LONG, 2**63 - 1, at_least(0), MEDIUM,
-        "How long the node may take to start.", internal=True)
+        "How long the node may take to start.", internal=True, no_effect="a start is not timed")
 
     metadata_log_dir = Setting("metadata.log.dir", optional(STRING), None, None, HIGH,
         "The directory of the metadata log; the first log directory where it is not set.")
@@ -90,18 +95,23 @@ class QuorumSettings:
         "The size at which a segment of the metadata log is closed.")
     internal_metadata_log_segment_bytes = Setting(
         "internal.metadata.log.segment.bytes", optional(INT), None, None, LOW,
-        "A segment size below the minimum of `metadata.log.segment.bytes`, for tests.", internal=True)
+        "A segment size below the minimum of `metadata.log.segment.bytes`, for tests.", internal=True,
+        no_effect="the metadata log has no smaller segments")
     metadata_log_segment_ms = Setting("metadata.log.segment.ms", LONG, _WEEK, None, HIGH,
         "The age at which a segment of the metadata log is closed.")
     metadata_max_retention_bytes = Setting("metadata.max.retention.bytes", LONG, 100 << 20, None, HIGH,
-        "The size of metadata log and snapshots above which the oldest are deleted; a snapshot always remains.")
+        "The size of metadata log and snapshots above which the oldest are deleted; a snapshot always remains.",
+        no_effect="the newest snapshot is kept, with what follows it")
     metadata_max_retention_ms = Setting("metadata.max.retention.ms", LONG, _WEEK, None, HIGH,
-        "The age after which metadata log and snapshots are deleted; a snapshot always remains.")
+        "The age after which metadata log and snapshots are deleted; a snapshot always remains.",
+        no_effect="the newest snapshot is kept, with what follows it")
     metadata_log_max_record_bytes_between_snapshots = Setting(
         "metadata.log.max.record.bytes.between.snapshots", LONG, 20 << 20, at_least(1), HIGH,
         "How many bytes of metadata records are written before the next snapshot.")
     metadata_log_max_snapshot_interval_ms = Setting(
         "metadata.log.max.snapshot.interval.ms", LONG, 60 * 60_000, at_least(0), HIGH,
-        "How long the metadata log goes without a snapshot while it grows; 0 means only its size counts.")
+        "How long the metadata log goes without a snapshot while it grows; 0 means only its size counts.",
+        no_effect="only the size of the log counts")
     metadata_max_idle_interval_ms = Setting("metadata.max.idle.interval.ms", INT, 500, at_least(0), LOW,
-        "How often the controller writes a record when nothing else happens, so that the log moves; 0 for never.")
+        "How often the controller writes a record when nothing else happens, so that the log moves; 0 for never.",
+        no_effect="nobody follows the log, so it need not move")

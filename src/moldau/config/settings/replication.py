@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from moldau.config.definition import (
     BOOLEAN,
     CLUSTER_WIDE,
@@ -17,6 +19,11 @@ from moldau.config.definition import (
     optional,
 )
 
+# Why a setting does nothing: there are no followers, and no other node that could lead.
+_ALONE: Final = "this node is alone, so nothing is replicated"
+_STAYS: Final = "this node is alone, so leaders stay where they are"
+_NO_QUOTAS: Final = "quotas are not built"
+
 
 # fmt: off
 class ReplicationSettings:
@@ -29,63 +36,68 @@ class ReplicationSettings:
         CLUSTER_WIDE)
     unclean_leader_election_interval_ms = Setting(
         "unclean.leader.election.interval.ms", LONG, 5 * 60_000, at_least(1), MEDIUM,
-        "How often the controller looks for partitions that wait for an unclean election.", internal=True)
+        "How often the controller looks for partitions that wait for an unclean election.", internal=True,
+        no_effect=_STAYS)
     auto_leader_rebalance_enable = Setting("auto.leader.rebalance.enable", BOOLEAN, True, None, HIGH,
-        "Whether leadership returns to the preferred replicas by itself.")
+        "Whether leadership returns to the preferred replicas by itself.", no_effect=_STAYS)
     leader_imbalance_check_interval_seconds = Setting(
         "leader.imbalance.check.interval.seconds", LONG, 300, at_least(1), HIGH,
-        "How often the controller looks for leaders that should move back.")
+        "How often the controller looks for leaders that should move back.", no_effect=_STAYS)
 
     replica_lag_time_max_ms = Setting("replica.lag.time.max.ms", LONG, 30_000, None, HIGH,
-        "How long a follower may lag behind the end of the leader's log before it leaves the in-sync replicas.")
+        "How long a follower may lag behind the end of the leader's log before it leaves the in-sync replicas.",
+        no_effect=_ALONE)
     replica_socket_timeout_ms = Setting("replica.socket.timeout.ms", INT, 30_000, None, HIGH,
-        "How long a follower waits for an answer; at least `replica.fetch.wait.max.ms`.")
+        "How long a follower waits for an answer; at least `replica.fetch.wait.max.ms`.", no_effect=_ALONE)
     replica_socket_receive_buffer_bytes = Setting("replica.socket.receive.buffer.bytes", INT, 64 << 10, None, HIGH,
-        "The receive buffer of a follower's connection to a leader.")
+        "The receive buffer of a follower's connection to a leader.", no_effect=_ALONE)
     replica_fetch_max_bytes = Setting("replica.fetch.max.bytes", INT, 1 << 20, at_least(0), MEDIUM,
-        "The bytes a follower asks for per partition; a larger batch at the front is still sent.")
+        "The bytes a follower asks for per partition; a larger batch at the front is still sent.", no_effect=_ALONE)
     replica_fetch_wait_max_ms = Setting("replica.fetch.wait.max.ms", INT, 500, None, HIGH,
-        "How long a leader may hold a follower's fetch; at most `replica.lag.time.max.ms`.")
+        "How long a leader may hold a follower's fetch; at most `replica.lag.time.max.ms`.", no_effect=_ALONE)
     replica_fetch_min_bytes = Setting("replica.fetch.min.bytes", INT, 1, None, HIGH,
-        "How many bytes a follower waits for, up to `replica.fetch.wait.max.ms`.")
+        "How many bytes a follower waits for, up to `replica.fetch.wait.max.ms`.", no_effect=_ALONE)
     replica_fetch_response_max_bytes = Setting("replica.fetch.response.max.bytes", INT, 10 << 20, at_least(0), MEDIUM,
-        "The bytes a follower asks for in all; a larger batch at the front is still sent.")
+        "The bytes a follower asks for in all; a larger batch at the front is still sent.", no_effect=_ALONE)
     replica_fetch_backoff_ms = Setting("replica.fetch.backoff.ms", INT, 1000, at_least(0), MEDIUM,
-        "The pause after a failed fetch of a partition.")
+        "The pause after a failed fetch of a partition.", no_effect=_ALONE)
     replica_high_watermark_checkpoint_interval_ms = Setting(
         "replica.high.watermark.checkpoint.interval.ms", LONG, 5000, None, HIGH,
         "How often the high watermarks are written down.")
     replica_selector_class = Setting("replica.selector.class", optional(STRING), None, None, MEDIUM,
         "How the replica a consumer reads from is chosen; the only class known here is "
-        "org.apache.kafka.common.replica.RackAwareReplicaSelector, and without it consumers read from the leader.")
+        "org.apache.kafka.common.replica.RackAwareReplicaSelector, and without it consumers read from the leader.",
+        no_effect=_ALONE)
 
     controlled_shutdown_enable = Setting("controlled.shutdown.enable", BOOLEAN, True, None, MEDIUM,
-        "Whether a broker hands over its leaderships before it stops.")
+        "Whether a broker hands over its leaderships before it stops.", no_effect=_STAYS)
 
     quota_window_num = Setting("quota.window.num", INT, 11, at_least(1), LOW,
-        "How many samples the measurement of client quotas keeps.")
+        "How many samples the measurement of client quotas keeps.", no_effect=_NO_QUOTAS)
     quota_window_size_seconds = Setting("quota.window.size.seconds", INT, 1, at_least(1), LOW,
-        "How long a sample of client quotas lasts.")
+        "How long a sample of client quotas lasts.", no_effect=_NO_QUOTAS)
     replication_quota_window_num = Setting("replication.quota.window.num", INT, 11, at_least(1), LOW,
-        "How many samples the measurement of replication quotas keeps.")
+        "How many samples the measurement of replication quotas keeps.", no_effect=_ALONE)
     replication_quota_window_size_seconds = Setting("replication.quota.window.size.seconds", INT, 1, at_least(1), LOW,
-        "How long a sample of replication quotas lasts.")
+        "How long a sample of replication quotas lasts.", no_effect=_ALONE)
     alter_log_dirs_replication_quota_window_num = Setting(
         "alter.log.dirs.replication.quota.window.num", INT, 11, at_least(1), LOW,
-        "How many samples the measurement of moves between log directories keeps.")
+        "How many samples the measurement of moves between log directories keeps.",
+        no_effect="the rate of moves is held over every piece, without samples")
     alter_log_dirs_replication_quota_window_size_seconds = Setting(
         "alter.log.dirs.replication.quota.window.size.seconds", INT, 1, at_least(1), LOW,
-        "How long a sample of moves between log directories lasts.")
+        "How long a sample of moves between log directories lasts.",
+        no_effect="the rate of moves is held over every piece, without samples")
     controller_quota_window_num = Setting("controller.quota.window.num", INT, 11, at_least(1), LOW,
-        "How many samples the measurement of controller mutation quotas keeps.")
+        "How many samples the measurement of controller mutation quotas keeps.", no_effect=_NO_QUOTAS)
     controller_quota_window_size_seconds = Setting("controller.quota.window.size.seconds", INT, 1, at_least(1), LOW,
-        "How long a sample of controller mutation quotas lasts.")
+        "How long a sample of controller mutation quotas lasts.", no_effect=_NO_QUOTAS)
     leader_replication_throttled_rate = Setting(
         "leader.replication.throttled.rate", LONG, LONG_MAX, at_least(0), MEDIUM,
-        "The bytes a second a leader sends to throttled followers.", CLUSTER_WIDE)
+        "The bytes a second a leader sends to throttled followers.", CLUSTER_WIDE, no_effect=_ALONE)
     follower_replication_throttled_rate = Setting(
         "follower.replication.throttled.rate", LONG, LONG_MAX, at_least(0), MEDIUM,
-        "The bytes a second throttled followers fetch.", CLUSTER_WIDE)
+        "The bytes a second throttled followers fetch.", CLUSTER_WIDE, no_effect=_ALONE)
     replica_alter_log_dirs_io_max_bytes_per_second = Setting(
         "replica.alter.log.dirs.io.max.bytes.per.second", LONG, LONG_MAX, at_least(0), MEDIUM,
         "The bytes a second of moves between log directories.", CLUSTER_WIDE)

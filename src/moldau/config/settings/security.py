@@ -44,102 +44,117 @@ OF_A_MECHANISM: Final = (
     "connections.max.reauth.ms",
 )
 
+# Why a setting does nothing. Where ignoring one would leave a door open that the file closes, the node does not start.
+_NO_TLS: Final = "TLS is not built, and no listener offers it"
+_NO_SASL: Final = "SASL is not built, and no listener offers it"
+_NO_AUTHORIZER: Final = "authorization is not built: everybody may do everything"
+_NO_TOKENS: Final = "delegation tokens are not built"
+
 
 # fmt: off
 class SecuritySettings:
     ssl_protocol = Setting("ssl.protocol", STRING, "TLSv1.3", None, MEDIUM,
-        "The newest version of TLS that is offered.", PER_BROKER)
+        "The newest version of TLS that is offered.", PER_BROKER, no_effect=_NO_TLS)
     ssl_enabled_protocols = Setting(
         "ssl.enabled.protocols", LIST, ("TLSv1.2", "TLSv1.3"), distinct(may_be_empty=True), MEDIUM,
-        "The versions of TLS that are accepted.", PER_BROKER)
+        "The versions of TLS that are accepted.", PER_BROKER, no_effect=_NO_TLS)
     ssl_cipher_suites = Setting("ssl.cipher.suites", LIST, (), distinct(may_be_empty=True), LOW,
-        "The cipher suites that are accepted; all the TLS library considers good where it is empty.", PER_BROKER)
+        "The cipher suites that are accepted; all the TLS library considers good where it is empty.", PER_BROKER,
+        no_effect=_NO_TLS)
     ssl_client_auth = Setting("ssl.client.auth", STRING, "none", one_of("required", "requested", "none"), MEDIUM,
-        "Whether clients must, may or need not show a certificate.", PER_BROKER)
+        "Whether clients must, may or need not show a certificate.", PER_BROKER, refused=_NO_TLS)
     ssl_keystore_type = Setting("ssl.keystore.type", STRING, "JKS", None, MEDIUM,
-        "The format of the key store: PEM or PKCS12; JKS is Java's own and cannot be read here.", PER_BROKER)
+        "The format of the key store: PEM or PKCS12; JKS is Java's own and cannot be read here.", PER_BROKER,
+        no_effect=_NO_TLS)
     ssl_keystore_location = Setting("ssl.keystore.location", optional(STRING), None, None, HIGH,
-        "The file with the private key and certificate chain of this broker.", PER_BROKER)
+        "The file with the private key and certificate chain of this broker.", PER_BROKER, no_effect=_NO_TLS)
     ssl_keystore_password = Setting("ssl.keystore.password", optional(PASSWORD), None, None, HIGH,
-        "The password of the key store.", PER_BROKER)
+        "The password of the key store.", PER_BROKER, no_effect=_NO_TLS)
     ssl_key_password = Setting("ssl.key.password", optional(PASSWORD), None, None, HIGH,
-        "The password of the private key.", PER_BROKER)
+        "The password of the private key.", PER_BROKER, no_effect=_NO_TLS)
     ssl_keystore_key = Setting("ssl.keystore.key", optional(PASSWORD), None, None, HIGH,
-        "The private key itself, in PEM.", PER_BROKER)
+        "The private key itself, in PEM.", PER_BROKER, no_effect=_NO_TLS)
     ssl_keystore_certificate_chain = Setting("ssl.keystore.certificate.chain", optional(PASSWORD), None, None, HIGH,
-        "The certificate chain itself, in PEM.", PER_BROKER)
+        "The certificate chain itself, in PEM.", PER_BROKER, no_effect=_NO_TLS)
     ssl_truststore_type = Setting("ssl.truststore.type", STRING, "JKS", None, MEDIUM,
-        "The format of the trust store: PEM or PKCS12; JKS is Java's own and cannot be read here.", PER_BROKER)
+        "The format of the trust store: PEM or PKCS12; JKS is Java's own and cannot be read here.", PER_BROKER,
+        no_effect=_NO_TLS)
     ssl_truststore_location = Setting("ssl.truststore.location", optional(STRING), None, None, HIGH,
-        "The file with the certificates that are trusted.", PER_BROKER)
+        "The file with the certificates that are trusted.", PER_BROKER, no_effect=_NO_TLS)
     ssl_truststore_password = Setting("ssl.truststore.password", optional(PASSWORD), None, None, HIGH,
-        "The password of the trust store.", PER_BROKER)
+        "The password of the trust store.", PER_BROKER, no_effect=_NO_TLS)
     ssl_truststore_certificates = Setting("ssl.truststore.certificates", optional(PASSWORD), None, None, HIGH,
-        "The trusted certificates themselves, in PEM.", PER_BROKER)
+        "The trusted certificates themselves, in PEM.", PER_BROKER, no_effect=_NO_TLS)
     ssl_endpoint_identification_algorithm = Setting("ssl.endpoint.identification.algorithm", STRING, "https", None, LOW,
-        "Whether a connection between brokers checks the host name in the certificate; empty for no check.", PER_BROKER)
+        "Whether a connection between brokers checks the host name in the certificate; empty for no check.", PER_BROKER,
+        no_effect=_NO_TLS)
     ssl_principal_mapping_rules = Setting("ssl.principal.mapping.rules", STRING, "DEFAULT", None, LOW,
-        "How the distinguished name of a certificate becomes a user name; the first rule that fits counts.")
+        "How the distinguished name of a certificate becomes a user name; the first rule that fits counts.",
+        no_effect=_NO_TLS)
     ssl_allow_dn_changes = Setting("ssl.allow.dn.changes", BOOLEAN, False, None, LOW,
-        "Whether a new certificate may carry another distinguished name than the one it replaces.")
+        "Whether a new certificate may carry another distinguished name than the one it replaces.", no_effect=_NO_TLS)
     ssl_allow_san_changes = Setting("ssl.allow.san.changes", BOOLEAN, False, None, LOW,
-        "Whether a new certificate may lack names or addresses of the one it replaces.")
+        "Whether a new certificate may lack names or addresses of the one it replaces.", no_effect=_NO_TLS)
 
     sasl_enabled_mechanisms = Setting("sasl.enabled.mechanisms", LIST, ("GSSAPI",), distinct(may_be_empty=True), MEDIUM,
-        "The SASL mechanisms clients may use. GSSAPI, the default, is not offered here.", PER_BROKER)
+        "The SASL mechanisms clients may use. GSSAPI, the default, is not offered here.", PER_BROKER,
+        no_effect=_NO_SASL)
     sasl_mechanism_inter_broker_protocol = Setting(
         "sasl.mechanism.inter.broker.protocol", STRING, "GSSAPI", None, MEDIUM,
-        "The SASL mechanism brokers use among themselves.", PER_BROKER)
+        "The SASL mechanism brokers use among themselves.", PER_BROKER, no_effect=_NO_SASL)
     sasl_mechanism_controller_protocol = Setting("sasl.mechanism.controller.protocol", STRING, "GSSAPI", None, HIGH,
-        "The SASL mechanism brokers use towards controllers.")
+        "The SASL mechanism brokers use towards controllers.", no_effect=_NO_SASL)
     sasl_jaas_config = Setting("sasl.jaas.config", optional(PASSWORD), None, None, MEDIUM,
         "The login of a mechanism in the format of JAAS; on a listener it carries the listener's and the mechanism's "
-        "prefix.", PER_BROKER)
+        "prefix.", PER_BROKER, no_effect=_NO_SASL)
     sasl_server_max_receive_size = Setting("sasl.server.max.receive.size", INT, 512 << 10, None, MEDIUM,
-        "The largest message of a client during authentication.")
+        "The largest message of a client during authentication.", no_effect=_NO_SASL)
     connections_max_reauth_ms = Setting("connections.max.reauth.ms", LONG, 0, None, MEDIUM,
-        "How long an authentication lasts before the client must renew it; 0 for as long as the connection.")
+        "How long an authentication lasts before the client must renew it; 0 for as long as the connection.",
+        no_effect=_NO_SASL)
     sasl_oauthbearer_scope_claim_name = Setting("sasl.oauthbearer.scope.claim.name", STRING, "scope", None, LOW,
-        "The claim of a token that holds its scope.")
+        "The claim of a token that holds its scope.", no_effect=_NO_SASL)
     sasl_oauthbearer_sub_claim_name = Setting("sasl.oauthbearer.sub.claim.name", STRING, "sub", None, LOW,
-        "The claim of a token that holds its subject.")
+        "The claim of a token that holds its subject.", no_effect=_NO_SASL)
     sasl_oauthbearer_jwks_endpoint_url = Setting(
         "sasl.oauthbearer.jwks.endpoint.url", optional(STRING), None, None, MEDIUM,
-        "Where the keys that tokens are checked with are found.")
+        "Where the keys that tokens are checked with are found.", no_effect=_NO_SASL)
     sasl_oauthbearer_jwks_endpoint_refresh_ms = Setting(
         "sasl.oauthbearer.jwks.endpoint.refresh.ms", LONG, 3_600_000, None, LOW,
-        "How often those keys are fetched again.")
+        "How often those keys are fetched again.", no_effect=_NO_SASL)
     sasl_oauthbearer_jwks_endpoint_retry_backoff_ms = Setting(
         "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", LONG, 100, None, LOW,
-        "The first pause after a failure to fetch them.")
+        "The first pause after a failure to fetch them.", no_effect=_NO_SASL)
     sasl_oauthbearer_jwks_endpoint_retry_backoff_max_ms = Setting(
         "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", LONG, 10_000, None, LOW,
-        "The longest pause after a failure to fetch them.")
+        "The longest pause after a failure to fetch them.", no_effect=_NO_SASL)
     sasl_oauthbearer_clock_skew_seconds = Setting("sasl.oauthbearer.clock.skew.seconds", INT, 30, None, LOW,
-        "How far the clocks of broker and token issuer may differ.")
+        "How far the clocks of broker and token issuer may differ.", no_effect=_NO_SASL)
     sasl_oauthbearer_expected_audience = Setting(
         "sasl.oauthbearer.expected.audience", LIST, (), distinct(may_be_empty=True), LOW,
-        "The audiences one of which a token must name; any where it is empty.")
+        "The audiences one of which a token must name; any where it is empty.", no_effect=_NO_SASL)
     sasl_oauthbearer_expected_issuer = Setting("sasl.oauthbearer.expected.issuer", optional(STRING), None, None, LOW,
-        "The issuer a token must come from; any where it is not set.")
+        "The issuer a token must come from; any where it is not set.", no_effect=_NO_SASL)
 
     authorizer_class_name = Setting("authorizer.class.name", STRING, "", _AUTHORIZERS, LOW,
-        "The authorizer; without one everybody may do everything.")
+        "The authorizer; without one everybody may do everything.", refused=_NO_AUTHORIZER)
     super_users = Setting("super.users", STRING, "", None, MEDIUM,
-        "The principals that may do everything, separated by semicolons.")
+        "The principals that may do everything, separated by semicolons.", no_effect=_NO_AUTHORIZER)
     allow_everyone_if_no_acl_found = Setting("allow.everyone.if.no.acl.found", BOOLEAN, False, None, MEDIUM,
-        "Whether a resource without any rule is open to all.")
+        "Whether a resource without any rule is open to all.", no_effect=_NO_AUTHORIZER)
     principal_builder_class = Setting(
         "principal.builder.class", CLASS, "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",
         one_of("org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"), MEDIUM,
-        "How a principal is made from a connection; only Kafka's own way is known here.", PER_BROKER)
+        "How a principal is made from a connection; only Kafka's own way is known here.", PER_BROKER,
+        no_effect=_NO_AUTHORIZER)
 
     delegation_token_secret_key = Setting("delegation.token.secret.key", optional(PASSWORD), None, None, MEDIUM,
-        "The secret delegation tokens are signed with, the same on all nodes; without it there are none.")
+        "The secret delegation tokens are signed with, the same on all nodes; without it there are none.",
+        no_effect=_NO_TOKENS)
     delegation_token_max_lifetime_ms = Setting("delegation.token.max.lifetime.ms", LONG, 7 * _DAY, at_least(1), MEDIUM,
-        "How long a delegation token may be renewed.")
+        "How long a delegation token may be renewed.", no_effect=_NO_TOKENS)
     delegation_token_expiry_time_ms = Setting("delegation.token.expiry.time.ms", LONG, _DAY, at_least(1), MEDIUM,
-        "How long a delegation token lasts unless it is renewed.")
+        "How long a delegation token lasts unless it is renewed.", no_effect=_NO_TOKENS)
     delegation_token_expiry_check_interval_ms = Setting(
         "delegation.token.expiry.check.interval.ms", LONG, 3_600_000, at_least(1), LOW,
-        "How often expired delegation tokens are removed.")
+        "How often expired delegation tokens are removed.", no_effect=_NO_TOKENS)
