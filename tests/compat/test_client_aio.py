@@ -233,7 +233,7 @@ def test_positions_and_what_is_known_of_a_partition(bootstrap: str, topic: str) 
             await consumer.commit({other: 2})
             assert await consumer.seek_to_committed(other) == {other: 2}
             assert await consumer.position(other) == 2
-            found = await consumer.getmany(other, timeout_ms=5000, max_records=2)
+            found = await consumer.getmany(other, timeout_ms=60_000, max_records=2)
             assert [record.offset for record in found[other]] == [2, 3]
             await consumer.seek_to_end(other)
             assert await consumer.position(other) == 5

@@ -201,7 +201,7 @@ def test_on_an_event_loop(bootstrap: str, topic: str) -> None:
             consumer.assign([where])
             assert (await consumer.getone()).offset == 0
             # 99 more lie in the buffer of `getone`; they are not lost.
-            (batch,) = (await consumer.poll_arrow(timeout_ms=5000, max_records=10)).values()
+            (batch,) = (await consumer.poll_arrow(timeout_ms=60_000, max_records=10)).values()
             assert batch["offset"].to_pylist() == list(range(1, 11))
             assert await consumer.position(where) == 11
             assert (await consumer.getone()).offset == 11

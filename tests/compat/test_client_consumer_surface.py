@@ -55,6 +55,6 @@ def test_programs_may_say_what_is_the_default_anyway(bootstrap: str, topic: str)
     with KafkaProducer(bootstrap_servers=bootstrap) as producer:
         producer.send(topic, b"x", partition=0)
     with KafkaConsumer(**settings) as consumer:
-        consumer.bootstrap(timeout_ms=5000, refresh=True)
+        consumer.bootstrap(timeout_ms=60_000, refresh=True)
         consumer.assign([TopicPartition(topic, 0)])
-        assert len(consumer.poll(5000)) == 1
+        assert len(consumer.poll(60_000)) == 1

@@ -14,7 +14,7 @@ from moldau.client.admin import NewTopic, create_topics
 from moldau.client.cluster import Cluster
 
 PARTITIONS = 6
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 ASSIGNORS = ["range", "roundrobin", "sticky", "cooperative-sticky"]
 

@@ -62,7 +62,7 @@ def filled(bootstrap: str, topic: str) -> str:
 
 def take(consumer: KafkaConsumer, count: int) -> list[bytes]:
     values: list[bytes] = []
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 60
     while len(values) < count and time.monotonic() < deadline:
         for records in consumer.poll(200).values():
             values += [record.value for record in records]
@@ -101,10 +101,10 @@ def test_records_one_by_one_pass_them_too(bootstrap: str, filled: str) -> None:
         filled,
         bootstrap_servers=bootstrap,
         auto_offset_reset="earliest",
-        consumer_timeout_ms=1000,
+        consumer_timeout_ms=60_000,
         interceptors=[Even()],
     ) as consumer:
-        assert [int(record.value) for record in consumer] == [0, 2, 4, 6, 8]
+        assert [int(next(consumer).value) for _ in range(5)] == [0, 2, 4, 6, 8]
 
 
 def test_automatic_commits_are_told(bootstrap: str, filled: str) -> None:
@@ -119,10 +119,11 @@ def test_automatic_commits_are_told(bootstrap: str, filled: str) -> None:
     ) as consumer:
         consumer.assign([where])
         assert len(take(consumer, 10)) == 10
-        deadline = time.monotonic() + 15
-        while not watching.committed and time.monotonic() < deadline:
+        # Records may come in several answers, with a commit in between; the last one has all of them.
+        deadline = time.monotonic() + 60
+        while [offsets[where].offset for offsets in watching.committed][-1:] != [10]:
+            assert time.monotonic() < deadline, watching.committed
             consumer.poll(20)
-        assert watching.committed[0][where].offset == 10
 
 
 def test_one_that_fails_is_logged_and_passed_over(

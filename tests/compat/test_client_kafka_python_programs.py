@@ -20,8 +20,8 @@ PROGRAMS = {
             producer.send('TOPIC', b'some bytes')
         producer.flush()
         consumer = KafkaConsumer('TOPIC', bootstrap_servers='BROKER', auto_offset_reset='earliest',
-                                 consumer_timeout_ms=2000)
-        print(len([msg for msg in consumer]))
+                                 consumer_timeout_ms=60000)
+        print(len([next(consumer) for _ in range(100)]))
         #> 100
     """,
     "wait for one": """
@@ -45,6 +45,7 @@ PROGRAMS = {
     """,
     "serializers as functions and as objects": """
         import json
+        import itertools
         from kafka import DefaultSerializer, JsonSerializer, KafkaConsumer, KafkaProducer
         producer = KafkaProducer(bootstrap_servers='BROKER', value_serializer=lambda m: json.dumps(m).encode('ascii'))
         producer.send('TOPIC', {'key': 'value'})
@@ -53,14 +54,14 @@ PROGRAMS = {
                                  value_serializer=JsonSerializer())
         producer.send('TOPIC', key='ping', value={'foo': 'bar'}).get(10)
         producer.close()
-        consumer = KafkaConsumer(bootstrap_servers='BROKER', auto_offset_reset='earliest', consumer_timeout_ms=2000,
+        consumer = KafkaConsumer(bootstrap_servers='BROKER', auto_offset_reset='earliest', consumer_timeout_ms=60000,
                                  value_deserializer=JsonSerializer(), key_deserializer=DefaultSerializer())
         consumer.subscribe(['TOPIC'])
-        for msg in consumer:
+        for msg in itertools.islice(consumer, 2):
             print(msg.key, msg.value)
         consumer = KafkaConsumer('TOPIC', bootstrap_servers='BROKER', auto_offset_reset='earliest',
-                                 consumer_timeout_ms=2000, value_deserializer=lambda m: json.loads(m.decode('ascii')))
-        print([msg.value for msg in consumer])
+                                 consumer_timeout_ms=60000, value_deserializer=lambda m: json.loads(m.decode('ascii')))
+        print([next(consumer).value for _ in range(2)])
         #> None {'key': 'value'}
         #> ping {'foo': 'bar'}
         #> [{'key': 'value'}, {'foo': 'bar'}]
@@ -84,8 +85,8 @@ PROGRAMS = {
         producer.send('TOPIC', value=b'c29tZQ==', headers=[('content-encoding', b'base64')])
         producer.close()
         consumer = KafkaConsumer('TOPIC', bootstrap_servers='BROKER', auto_offset_reset='earliest',
-                                 consumer_timeout_ms=2000)
-        messages = list(consumer)
+                                 consumer_timeout_ms=60000)
+        messages = [next(consumer) for _ in range(1001)]
         print(len(messages), messages[999].value, list(messages[0].headers), list(messages[1000].headers))
         #> 1001 b'msg 999' [] [('content-encoding', b'base64')]
     """,
@@ -101,7 +102,7 @@ PROGRAMS = {
         consumer.commit()
         consumer.close()
         consumer = KafkaConsumer('TOPIC', group_id='TOPIC', bootstrap_servers=['BROKER'],
-                                 auto_offset_reset='earliest', consumer_timeout_ms=6000)
+                                 auto_offset_reset='earliest', consumer_timeout_ms=60000)
         second = []
         for message in consumer:
             second.append('%s:%d:%d: key=%s value=%s' % (message.topic == 'TOPIC', message.partition,
@@ -164,7 +165,7 @@ PROGRAMS = {
         for name in ('TOPIC-a', 'TOPIC-b'):
             producer.send(name, name[-1].encode()).get(10)
         producer.close()
-        consumer = KafkaConsumer(bootstrap_servers='BROKER', auto_offset_reset='earliest', consumer_timeout_ms=6000)
+        consumer = KafkaConsumer(bootstrap_servers='BROKER', auto_offset_reset='earliest', consumer_timeout_ms=60000)
         consumer.subscribe(pattern='^TOPIC-.*')
         print(sorted(next(consumer).value for _ in range(2)))
         consumer.close()
@@ -180,12 +181,15 @@ PROGRAMS = {
         producer.begin_transaction()
         producer.send('TOPIC', value=b'no').get()
         producer.abort_transaction()
+        producer.begin_transaction()
+        producer.send('TOPIC', value=b'again').get()
+        producer.commit_transaction()
         producer.close()
         consumer = KafkaConsumer(bootstrap_servers='BROKER', isolation_level=IsolationLevel.READ_COMMITTED,
-                                 auto_offset_reset='earliest', consumer_timeout_ms=2000)
+                                 auto_offset_reset='earliest', consumer_timeout_ms=60000)
         consumer.subscribe(['TOPIC'])
-        print([msg.value for msg in consumer])
-        #> [b'yes']
+        print([next(consumer).value for _ in range(2)])
+        #> [b'yes', b'again']
     """,
     "the admin client": """
         from kafka import KafkaAdminClient
@@ -236,7 +240,7 @@ PROGRAMS = {
         tasks = [Producer(), Consumer()]
         for t in tasks:
             t.start()
-        deadline = time.time() + 20
+        deadline = time.time() + 60
         while len(tasks[1].seen) < 2 and time.time() < deadline:
             time.sleep(0.05)
         for task in tasks:

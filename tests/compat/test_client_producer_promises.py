@@ -15,6 +15,7 @@ from moldau import KafkaConsumer, KafkaProducer, TopicPartition, errors
 from moldau.client.admin import NewTopic, create_topics
 from moldau.client.cluster import Cluster as AdminCluster
 from moldau.testing import Cluster
+from whole_topics import read_to_the_end
 
 
 @pytest.fixture
@@ -76,10 +77,8 @@ def test_levels_of_compression(bootstrap: str, topic: str, codec: str, weak: int
             sizes.append(metrics(producer)["outgoing-byte-total"])
             assert 0 < metrics(producer)["compression-rate-avg"] < 1
     assert sizes[1] < sizes[0] < len(text)
-    with KafkaConsumer(
-        topic, bootstrap_servers=bootstrap, auto_offset_reset="earliest", consumer_timeout_ms=2000
-    ) as consumer:
-        assert [record.value for record in consumer] == [text, text]
+    with KafkaConsumer(topic, bootstrap_servers=bootstrap, auto_offset_reset="earliest") as consumer:
+        assert [record.value for record in read_to_the_end(consumer)] == [text, text]
 
 
 # ---------------------------------------------------------------------------------------------------- interceptors
@@ -115,10 +114,10 @@ def test_interceptors_see_records_go_and_arrive(bootstrap: str, topic: str) -> N
         assert [error for _, error in each.told[:3]] == [None] * 3
         assert isinstance(each.told[3][1], errors.MessageSizeTooLargeError)
         assert each.closed == 1
-    with KafkaConsumer(
-        topic, bootstrap_servers=bootstrap, auto_offset_reset="earliest", consumer_timeout_ms=2000
-    ) as consumer:
-        for number, record in enumerate(consumer):
+    with KafkaConsumer(topic, bootstrap_servers=bootstrap, auto_offset_reset="earliest") as consumer:
+        records = read_to_the_end(consumer)
+        assert len(records) == 3
+        for number, record in enumerate(records):
             assert record.value == b"%dab" % number  # in the order they were given
             assert record.headers == [("a", b"1"), ("b", b"1")]
 
@@ -132,32 +131,41 @@ def test_interceptors_hear_of_failures_and_their_own_harm_nobody(cluster: Cluste
             super().on_acknowledgement(metadata, exception)
             raise ZeroDivisionError
 
+    with AdminCluster(cluster.bootstrap_servers) as admin:
+        admin.run(create_topics([NewTopic("rivers", 1, configs={"max.message.bytes": "500"})]))
     broken, sound = Broken("broken"), Counting("sound")
     with KafkaProducer(
         bootstrap_servers=cluster.bootstrap_servers,
         interceptors=[broken, sound],
-        request_timeout_ms=300,
-        delivery_timeout_ms=600,
     ) as producer:
-        assert producer.send("rivers", b"x").get(10).offset == 0
-        cluster.nodes[0].pause()
-        with pytest.raises(errors.KafkaTimeoutError):
-            producer.send("rivers", b"x").get(20)
-        cluster.nodes[0].resume()
+        assert producer.send("rivers", b"x").get(60).offset == 0
+        with pytest.raises(errors.MessageSizeTooLargeError):
+            producer.send("rivers", os.urandom(1000)).get(60)
     for each in (broken, sound):
         assert each.told[0][1] is None
-        assert isinstance(each.told[1][1], errors.KafkaTimeoutError)
+        assert isinstance(each.told[1][1], errors.MessageSizeTooLargeError)
         assert each.told[1][0] is None
 
 
 # ------------------------------------------------------------------------------------------- time, memory, the end
 
 
+def know_the_topic(producer: KafkaProducer, topic: str) -> None:
+    """As often as it takes: on a busy machine the first answer about a topic may take longer than `max_block_ms`."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            producer.send(topic, b"x").get(60)
+            return
+        except errors.KafkaTimeoutError:
+            assert time.monotonic() < deadline
+
+
 def test_send_waits_no_longer_than_max_block_ms(cluster: Cluster) -> None:
     with KafkaProducer(
         bootstrap_servers=cluster.bootstrap_servers, buffer_memory=50_000, max_block_ms=300, delivery_timeout_ms=60_000
     ) as producer:
-        producer.send("rivers", b"x").get(10)
+        know_the_topic(producer, "rivers")
         cluster.nodes[0].pause()
         sent = []
 
@@ -179,24 +187,20 @@ def test_send_waits_no_longer_than_max_block_ms(cluster: Cluster) -> None:
 
 def test_a_record_fails_after_delivery_timeout_and_what_follows_does_not(cluster: Cluster) -> None:
     with KafkaProducer(
-        bootstrap_servers=cluster.bootstrap_servers, request_timeout_ms=500, delivery_timeout_ms=1000
+        bootstrap_servers=cluster.bootstrap_servers, request_timeout_ms=1000, delivery_timeout_ms=8000
     ) as producer:
-        producer.send("rivers", b"before").get(10)
+        producer.send("rivers", b"before").get(60)
         cluster.nodes[0].kill()
         late = [producer.send("rivers", b"late %d" % number) for number in range(3)]
         for future in late:
             with pytest.raises(errors.KafkaTimeoutError):
-                future.get(20)
+                future.get(60)
         assert metrics(producer)["record-error-total"] == 3
         cluster.nodes[0].start()
         producer.send("rivers", b"after").get(20)
-    values = []
-    with KafkaConsumer(
-        bootstrap_servers=cluster.bootstrap_servers, auto_offset_reset="earliest", consumer_timeout_ms=1500
-    ) as consumer:
+    with KafkaConsumer(bootstrap_servers=cluster.bootstrap_servers, auto_offset_reset="earliest") as consumer:
         consumer.assign([TopicPartition("rivers", 0)])
-        values = [record.value for record in consumer]
-    assert values == [b"before", b"after"]
+        assert [record.value for record in read_to_the_end(consumer)] == [b"before", b"after"]
 
 
 def test_flush_gives_up_when_told_to_and_the_records_do_not(cluster: Cluster) -> None:

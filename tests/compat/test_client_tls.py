@@ -20,6 +20,7 @@ from moldau.client.cluster import Cluster
 from moldau.client.errors import TlsFailed
 from moldau.client.security import SETTINGS, read_security
 from tls_proxy import TlsProxy
+from whole_topics import read_to_the_end
 
 Secured = Callable[..., tuple[TlsProxy, str]]
 
@@ -64,10 +65,8 @@ def test_all_clients_work_through_tls(secured: Secured, certificates: Certificat
         futures = [producer.send(topic, value) for value in values]
         producer.flush(60)
         assert [future.get(0).offset for future in futures] == list(range(len(values)))
-    with KafkaConsumer(
-        topic, auto_offset_reset="earliest", consumer_timeout_ms=3000, group_id=topic, **settings
-    ) as consumer:
-        assert [record.value for record in consumer] == values
+    with KafkaConsumer(topic, auto_offset_reset="earliest", group_id=topic, **settings) as consumer:
+        assert [record.value for record in read_to_the_end(consumer)] == values
     with KafkaAdminClient(**settings) as admin:
         assert topic in admin.list_topics()
     with Cluster(address, security=read_security({**SETTINGS, **settings})) as cluster:

@@ -8,6 +8,7 @@ import confluent_kafka
 import pytest
 
 from moldau import KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition, errors
+from whole_topics import read_to_the_end
 
 
 def transactional(bootstrap: str, topic: str) -> KafkaProducer:
@@ -22,11 +23,10 @@ def committed_values(bootstrap: str, topic: str, **settings: Any) -> list[bytes]
         bootstrap_servers=bootstrap,
         auto_offset_reset="earliest",
         isolation_level="read_committed",
-        consumer_timeout_ms=1500,
         **settings,
     )
     with consumer:
-        return [record.value for record in consumer]
+        return [record.value for record in read_to_the_end(consumer)]
 
 
 def test_committed_records_are_seen_and_aborted_ones_are_not(bootstrap: str, topic: str) -> None:

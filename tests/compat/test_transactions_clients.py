@@ -122,7 +122,7 @@ def test_an_open_transaction_outlives_the_broker(start_node: StartNode, make: Ma
 def test_a_transaction_that_takes_too_long_is_aborted(start_node: StartNode, topic: str) -> None:
     node = start_node({"transaction.abort.timed.out.transaction.cleanup.interval.ms": "100"})
     create_topic(node.bootstrap, topic, 1)
-    slow = Confluent(node.bootstrap, "slow", timeout_ms=1000)
+    slow = Confluent(node.bootstrap, "slow", timeout_ms=5000)
     slow.send(topic, 0, b"too late")
     quick = Confluent(node.bootstrap, "quick")
     quick.send(topic, 0, b"in time")

@@ -14,6 +14,7 @@ import pytest
 from moldau import KafkaConsumer, KafkaProducer
 from moldau.spark import prepare_java
 from moldau.testing import Cluster
+from whole_topics import read_to_the_end
 
 pytest.importorskip("grpc", reason="spark-pipelines needs pyspark[pipelines]")
 
@@ -39,9 +40,8 @@ def test_the_example_runs_with_spark_pipelines(tmp_path: Path) -> None:
             bootstrap_servers=cluster.bootstrap_servers,
             auto_offset_reset="earliest",
             isolation_level="read_committed",
-            consumer_timeout_ms=2000,
         ) as consumer:
-            found = sorted(int(record.key) for record in consumer)
+            found = sorted(int(record.key) for record in read_to_the_end(consumer))
     assert found == list(range(50, 100))
 
 

@@ -17,6 +17,7 @@ from moldau.spark.pipeline.lag import current_lag
 from moldau.spark.pipeline.running import Supervisor
 from moldau.spark.pipeline.status import read_status
 from moldau.testing import Cluster
+from whole_topics import read_to_the_end
 
 
 def produce(node: Cluster, topic: str, values: list[bytes]) -> None:
@@ -31,9 +32,8 @@ def consume(node: Cluster, topic: str) -> list[Any]:
         bootstrap_servers=node.bootstrap_servers,
         auto_offset_reset="earliest",
         isolation_level="read_committed",
-        consumer_timeout_ms=1000,
     ) as consumer:
-        return list(consumer)
+        return read_to_the_end(consumer)
 
 
 def order(number: int, amount: float = 1.0) -> bytes:
@@ -128,7 +128,11 @@ def test_a_failure_is_followed_by_a_restart_and_the_status_tells(
     assert any(state == "waiting" and error and "not today" in error for state, error in seen)
     found = sorted(json.loads(record.value)["id"] for record in consume(node, out))
     assert found in (list(range(10)), list(range(11)))
-    assert current_lag(pipeline, status)["out"] == 11 - len(found)
+    # Never less than what was not written. A batch that the stop cut off between its writing and Spark's note of it
+    # counts as unread, too: the next start repeats it.
+    lag = current_lag(pipeline, status)["out"]
+    assert lag is not None
+    assert 11 - len(found) <= lag <= 1
 
 
 def test_it_gives_up_after_so_many_failures(

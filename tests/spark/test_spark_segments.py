@@ -217,7 +217,7 @@ def test_a_stopped_node_is_read_to_its_end(spark: Any, cluster: Cluster, tmp_pat
 def _wait_for_compaction(directory: Path) -> None:
     import time
 
-    for _ in range(100):
+    for _ in range(600):
         if (directory.parent / "cleaner-offset-checkpoint").exists():
             return
         time.sleep(0.1)

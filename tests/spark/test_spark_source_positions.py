@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import pickle
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -238,8 +239,10 @@ def test_a_group_that_refuses_stops_nothing(
     reader = make(topic, kafka__group__id="taken")
     consumer = KafkaConsumer(topic, bootstrap_servers=node.bootstrap_servers, group_id="taken")
     try:
-        consumer.poll(timeout_ms=5000)
-        assert consumer.assignment()
+        deadline = time.monotonic() + 60
+        while not consumer.assignment():
+            assert time.monotonic() < deadline
+            consumer.poll(timeout_ms=200)
         end, _ = advance(reader, through_json(reader.initialOffset()))
         with caplog.at_level(logging.WARNING, "moldau.spark.source"):
             reader.commit(end)

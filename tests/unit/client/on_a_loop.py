@@ -14,7 +14,7 @@ from moldau.client.link import Link
 from moldau.client.network import ClientNetwork
 from moldau.deferred import Deferred
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 T = TypeVar("T")
 

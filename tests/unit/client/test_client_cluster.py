@@ -160,7 +160,7 @@ def test_an_error_that_does_not_pass_is_given_when_the_time_is_over() -> None:
         ApiKey.LIST_OFFSETS: offsets_answer({0}, 10),
     }
     wanted = {TopicPartition("rivers", index): LATEST for index in (0, 1)}
-    with ScriptedPeer(handlers) as peer, cluster_of(peer.address, timeout=1.0) as cluster:
+    with ScriptedPeer(handlers) as peer, cluster_of(peer.address, timeout=4.0) as cluster:
         found = cluster.run(list_offsets(wanted))
         assert found[TopicPartition("rivers", 0)] == FoundOffset(10)
         failure = found[TopicPartition("rivers", 1)]

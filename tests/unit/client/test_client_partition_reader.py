@@ -128,7 +128,7 @@ def test_what_does_not_pass_is_raised_at_once(error: ErrorCode, sentence: str) -
 def test_gives_up_when_nothing_gets_better_for_as_long_as_the_time_out() -> None:
     brokers: dict[int, Address] = {}
     handlers = {ApiKey.METADATA: view(brokers, (1, 0)), ApiKey.FETCH: serving(set())}
-    with ScriptedPeer(handlers) as peer, Cluster([peer.address], timeout=0.1, backoff=QUICK) as cluster:
+    with ScriptedPeer(handlers) as peer, Cluster([peer.address], timeout=3.0, backoff=QUICK) as cluster:
         brokers[1] = peer.address
         reader = PartitionReader(cluster, {RIVER: 0})
         with pytest.raises(KafkaError, match="neither leads nor follows"):

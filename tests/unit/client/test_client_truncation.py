@@ -12,7 +12,7 @@ from scripted_partition import WHERE, ScriptedPartition, scripted_partition
 from moldau import KafkaConsumer, errors
 from moldau.protocol.api import ApiKey
 
-PATIENCE = 15.0
+PATIENCE = 60.0
 
 
 @pytest.fixture

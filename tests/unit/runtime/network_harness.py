@@ -11,7 +11,7 @@ from typing import Any
 from moldau.runtime.ports import Receiver, Transport
 from moldau.runtime.real import RealRuntime
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Echo:

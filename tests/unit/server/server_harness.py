@@ -20,7 +20,7 @@ from moldau.server.context import Services
 from moldau.server.dispatch import Api, DispatchTable
 from moldau.server.socket_server import SocketServer
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Metadata:

@@ -77,10 +77,12 @@ class Run:
         for query in self.queries.values():
             _let_finish(query, deadline)
         for name, query in self.queries.items():
+            failed = self.measures[name].state == "failed"
             with contextlib.suppress(Exception):  # the one that failed may complain once more
                 query.stop()
-            if self.measures[name].state != "failed":
-                self.measures[name].state = "stopped"
+            with contextlib.suppress(Exception):
+                self._take_in(name, query)  # what ended since the last look counts, too
+            self.measures[name].state = "failed" if failed else "stopped"
 
 
 def start(
