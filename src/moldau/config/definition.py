@@ -199,9 +199,6 @@ def distinct(*, may_be_empty: bool) -> Allowed[Sequence[str]]:
     )
 
 
-NON_EMPTY: Final[Allowed[Any]] = Allowed("not empty", lambda value: len(value) > 0)
-
-
 # ---------------------------------------------------------------------------------------------------- settings
 
 

@@ -104,11 +104,3 @@ def register_broker_record_version(metadata_version: int) -> int:
 def broker_registration_change_record_version(metadata_version: int) -> int:
     """1 adds controlled shutdown, 2 the directories, 3 the cordoned ones."""
     return 3 if metadata_version >= 30 else 2 if metadata_version >= 17 else 1
-
-
-def supports_directories(metadata_version: int) -> bool:
-    return metadata_version >= 17
-
-
-def supports_controller_registration(metadata_version: int) -> bool:
-    return metadata_version >= 15

@@ -21,7 +21,7 @@ from moldau.metadata.partition_registration import (
     LeaderRecoveryState,
     PartitionRegistration,
 )
-from moldau.types import TopicPartition, Uuid
+from moldau.types import Uuid
 
 __all__ = [
     "EMPTY_IMAGE",
@@ -66,13 +66,6 @@ class TopicsImage(NamedTuple):
     def partition(self, name: str, partition: int) -> PartitionRegistration | None:
         topic = self.by_name.get(name)
         return None if topic is None else topic.partitions.get(partition)
-
-    def on_broker(self, broker_id: int) -> Iterator[tuple[TopicPartition, Uuid, PartitionRegistration]]:
-        """Every partition this broker holds a replica of."""
-        for topic in self.by_name.values():
-            for index, partition in topic.partitions.items():
-                if broker_id in partition.replicas:
-                    yield TopicPartition(topic.name, index), topic.id, partition
 
 
 class ClusterImage(NamedTuple):

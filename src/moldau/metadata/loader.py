@@ -43,9 +43,6 @@ class MetadataLoader:
         if self.image.offset >= 0:
             self._tell(publisher, _whole(self.image), self.image)
 
-    def remove_publisher(self, publisher: Publisher) -> None:
-        self._publishers.remove(publisher)
-
     # ------------------------------------------------------------------------------------------ from the quorum
 
     def on_commit(self, batch: CommittedBatch, *, more: bool) -> None:

@@ -162,9 +162,6 @@ class Reader:
         """The length of an array whose elements take at least `least` bytes each; -1 for null."""
         return self._read(lambda data, pos: arrays.read_count(data, pos, least))
 
-    def compact_count(self, least: int = 1) -> int:
-        return self._read(lambda data, pos: arrays.read_compact_count(data, pos, least))
-
     def tags(self) -> dict[int, builtins.bytes] | None:
         """The tagged fields of a struct, as they are."""
         return self._read(tagged_fields.read_unknown_tags)

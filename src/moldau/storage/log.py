@@ -327,15 +327,8 @@ class Log(LocalLog):
     def earliest(self) -> TimestampOffset:
         return TimestampOffset(NO_TIMESTAMP, self.log_start_offset, self._epochs.epoch_at(self.log_start_offset))
 
-    def earliest_local(self) -> TimestampOffset:
-        """Without tiered storage the first local offset is the first offset."""
-        return self.earliest()
-
     def latest(self) -> TimestampOffset:
         return TimestampOffset(NO_TIMESTAMP, self.log_end_offset, self._epochs.latest_epoch)
-
-    def latest_tiered(self) -> TimestampOffset:
-        return TimestampOffset(NO_TIMESTAMP, NO_OFFSET)
 
     def max_timestamp(self) -> TimestampOffset | None:
         """The record with the latest timestamp, or None in an empty log."""

@@ -16,7 +16,7 @@ from moldau.config.topic import LogConfig
 from moldau.errors import ProtocolError
 from moldau.runtime.ports import Disk, File
 from moldau.storage.file_batches import PlacedBatch, batches_in, find_offset, header_at
-from moldau.storage.file_names import DELETED, LOG, OFFSET_INDEX, SWAP, TIME_INDEX, TRANSACTION_INDEX, file_name
+from moldau.storage.file_names import LOG, OFFSET_INDEX, SWAP, TIME_INDEX, TRANSACTION_INDEX, file_name
 from moldau.storage.offset_index import OffsetIndex
 from moldau.storage.time_index import TimeIndex
 from moldau.storage.transaction_index import TransactionIndex
@@ -380,10 +380,6 @@ class Segment:
     @property
     def is_announced(self) -> bool:
         return self._suffix == SWAP
-
-    @property
-    def is_deleted(self) -> bool:
-        return self._suffix == DELETED
 
     @property
     def modified_ms(self) -> int:

@@ -114,9 +114,6 @@ class TimelineSet(Generic[K]):
     def discard(self, member: K) -> None:
         self._members.pop(member)
 
-    def contains_at(self, member: K, offset: int) -> bool:
-        return member in self._members.snapshot_at(offset)
-
     def __contains__(self, member: object) -> bool:
         return member in self._members
 

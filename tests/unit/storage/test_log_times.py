@@ -20,7 +20,6 @@ def test_an_empty_log_has_no_times(log):
     assert log.offset_for_timestamp(0) is None
     assert log.max_timestamp() is None
     assert log.earliest() == log.latest() == (-1, 0, -1)
-    assert log.latest_tiered() == (-1, -1, -1)
 
 
 def test_the_first_record_that_is_not_older(log):
@@ -83,5 +82,4 @@ def test_the_epoch_of_earliest_and_latest(log):
     assert log.earliest() == (-1, 0, 3)
     assert log.latest() == (-1, 3, 6)
     log.advance_log_start(2)
-    assert log.earliest_local() == (-1, 2, 6)
     assert log.end_offset_for_epoch(6) == (6, 3)

@@ -94,9 +94,6 @@ class TransactionShard:
     def transactions_at(self, committed: int) -> dict[str, Transaction]:
         return self._transactions.snapshot_at(committed)
 
-    def is_in_flight(self, transactional_id: str) -> bool:
-        return transactional_id in self._in_flight
-
     def verify(
         self, transactional_id: str, producer: Producer, partitions: Iterable[TopicPartition], committed: int
     ) -> dict[TopicPartition, ErrorCode]:
