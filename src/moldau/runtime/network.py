@@ -7,7 +7,6 @@ import logging
 import os
 import socket
 from collections.abc import Callable
-from importlib import import_module
 from select import EPOLLIN, EPOLLOUT
 from types import ModuleType
 from typing import Any, Final, TypeAlias
@@ -278,7 +277,9 @@ class _Connector:
 
 def _secure() -> ModuleType:
     """Loaded by those who use it: for all others TLS is a few milliseconds of every start, for nothing."""
-    return import_module("moldau.runtime.tls")
+    import moldau.runtime.tls as tls
+
+    return tls
 
 
 def _addresses(host: str, port: int, flags: int = 0) -> list[_Candidate]:

@@ -67,6 +67,7 @@ FROM_AFAR = [
 ]
 PAST_THE_PORTS = [
     ("server.connection", "moldau.runtime.transport"),
+    ("server.apis.fetch", "moldau.runtime.disk"),
     ("server.socket_server", "moldau.runtime.network"),
     ("storage.segment", "moldau.runtime.disk"),
     ("coordinator.runtime", "moldau.runtime.clock"),
@@ -78,6 +79,7 @@ PAST_THE_PORTS = [
 ]
 OUTSIDE_WORLD = [
     ("storage.log", "datetime"),
+    ("server.apis.produce", "os"),
     ("storage.segment", "pathlib"),
     ("storage.recovery", "io"),
     ("server.connection", "ssl"),
