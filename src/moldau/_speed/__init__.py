@@ -1,12 +1,17 @@
 """The kernels: checksums, batch headers, records and columns, on bytes and integers only.
 
-Compiled where a C compiler was at hand during installation, plain Python otherwise. Both behave the same, which one
-property test holds, and both have the face of `reference`. `MOLDAU_PURE=1` asks for plain Python.
+Compiled where a C compiler was at hand during installation, plain Python otherwise. Both behave the same, which
+property tests hold, and both have the face of `reference`. `MOLDAU_PURE=1` asks for plain Python.
+
+One gate for all nine, here: `COMPILED` says whether they are in use, and nobody looks for one of them by himself. The
+kernels share C types, so they work all together or not at all.
 """
 
 from __future__ import annotations
 
+import logging
 import os
+from importlib import import_module
 
 from moldau._speed.reference import (
     BatchFilter,
@@ -20,46 +25,65 @@ from moldau._speed.reference import (
     Record,
     RecordData,
     RecordsSummary,
+    RecordWalk,
     RecordWriter,
     assign_offsets,
     check_records,
     crc32c,
     decode_records,
     keep_freed_memory,
+    open_batch,
     raw_memory,
     read_header,
     scan_batches,
     set_max_timestamp,
 )
 
-COMPILED = False
+KERNELS = ("accumulator", "codec", "columns", "compaction", "consumed", "frames", "packing", "records", "writer")
 
-if os.environ.get("MOLDAU_PURE") != "1":
-    try:
-        # All or none: the kernels share C types, which the plain ones do not have.
-        from moldau._speed import codec, columns, compaction, records, writer  # noqa: F401
-    except ImportError:
-        pass
-    else:
-        from moldau._speed.codec import (
-            BatchHeader,
-            assign_offsets,
-            crc32c,
-            keep_freed_memory,
-            raw_memory,
-            read_header,
-            scan_batches,
-            set_max_timestamp,
+
+def _loadable() -> bool:
+    built, missing = 0, ""
+    for name in KERNELS:
+        try:
+            import_module(f"moldau._speed.{name}")
+            built += 1
+        except ImportError as error:
+            # One that is there itself may want another that is not.
+            built += error.name != f"moldau._speed.{name}"
+            missing = missing or str(error)
+    if missing and built:
+        logging.getLogger("moldau").warning(
+            "of %d compiled kernels %d are built and not all can be loaded (%s), so none is used: "
+            "everything works, slower",
+            len(KERNELS),
+            built,
+            missing,
         )
-        from moldau._speed.columns import ColumnBuilder
-        from moldau._speed.compaction import BatchFilter, OffsetMap
-        from moldau._speed.records import Record, RecordsSummary, check_records, decode_records
-        from moldau._speed.writer import RecordWriter
+    return not missing
 
-        COMPILED = True
+
+COMPILED = os.environ.get("MOLDAU_PURE") != "1" and _loadable()
+
+if COMPILED:
+    from moldau._speed.codec import (
+        BatchHeader,
+        assign_offsets,
+        crc32c,
+        keep_freed_memory,
+        raw_memory,
+        read_header,
+        scan_batches,
+        set_max_timestamp,
+    )
+    from moldau._speed.columns import ColumnBuilder
+    from moldau._speed.compaction import BatchFilter, OffsetMap
+    from moldau._speed.records import Record, RecordsSummary, RecordWalk, check_records, decode_records, open_batch
+    from moldau._speed.writer import RecordWriter
 
 __all__ = [
     "COMPILED",
+    "KERNELS",
     "BatchFilter",
     "BatchHeader",
     "ColumnBuilder",
@@ -70,6 +94,7 @@ __all__ = [
     "OffsetMap",
     "Record",
     "RecordData",
+    "RecordWalk",
     "RecordWriter",
     "RecordsSummary",
     "assign_offsets",
@@ -77,6 +102,7 @@ __all__ = [
     "crc32c",
     "decode_records",
     "keep_freed_memory",
+    "open_batch",
     "raw_memory",
     "read_header",
     "scan_batches",

@@ -15,6 +15,31 @@ cdef extern from "wire.h" nogil:
     uint8_t *put_varlong(uint8_t *p, int64_t value)
     int size_of_varlong(int64_t value)
 
+cdef extern from "layout.h" nogil:
+    enum:
+        LENGTH_AT
+        LEADER_EPOCH_AT
+        MAGIC_AT
+        CRC_AT
+        ATTRIBUTES_AT
+        FLAGS_AT
+        LAST_OFFSET_DELTA_AT
+        BASE_TIMESTAMP_AT
+        MAX_TIMESTAMP_AT
+        PRODUCER_ID_AT
+        PRODUCER_EPOCH_AT
+        BASE_SEQUENCE_AT
+        COUNT_AT
+        HEADER_SIZE
+        PREFIX_SIZE
+        MAGIC
+        SMALLEST_RECORD
+        COMPRESSION
+        TIMESTAMP_TYPE
+        TRANSACTIONAL
+        CONTROL
+        DELETE_HORIZON
+
 cdef extern from "record.h" nogil:
     enum:
         FAULT_NONE
@@ -23,8 +48,8 @@ cdef extern from "record.h" nogil:
         FAULT_MAGIC
         FAULT_CHECKSUM
         FAULT_COUNTS
+        FAULT_RECORD
         FAULT_TRAILING
-        SMALLEST_RECORD
     ctypedef struct record_frame:
         int64_t base_offset
         int64_t base_timestamp
@@ -49,10 +74,6 @@ cdef extern from "record.h" nogil:
         const record_frame *frame, const uint8_t *p, const uint8_t *end, int32_t expected,
         record_parts *record, int *fault)
 
-cdef enum:
-    HEADER_SIZE = 61
-    PREFIX_SIZE = 12
-
 cdef class BatchHeader:
     cdef readonly int64_t base_offset
     cdef readonly int64_t base_timestamp
@@ -69,6 +90,7 @@ cdef class BatchHeader:
     cdef readonly int8_t magic
 
 cdef uint32_t checksum(const uint8_t *p, size_t size) noexcept nogil
+cdef uint32_t checksum_from(uint32_t value, const uint8_t *p, size_t size) noexcept nogil
 cdef int check_batch(const uint8_t *p, Py_ssize_t left, bint check_crc) noexcept nogil
 cdef BatchHeader header_at(const uint8_t *p)
 cdef int open_range(object data, Py_buffer *view, int flags, Py_ssize_t start, object end, Py_ssize_t *stop) except -1

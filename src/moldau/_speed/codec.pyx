@@ -22,6 +22,10 @@ cdef uint32_t checksum(const uint8_t *p, size_t size) noexcept nogil:
     return crc32c_best(0, p, size)
 
 
+cdef uint32_t checksum_from(uint32_t value, const uint8_t *p, size_t size) noexcept nogil:
+    return crc32c_best(value, p, size)
+
+
 cdef int open_range(object data, Py_buffer *view, int flags, Py_ssize_t start, object end, Py_ssize_t *stop) except -1:
     """Opens the buffer; the caller releases it. A range outside of it is a mistake of the caller: ValueError."""
     PyObject_GetBuffer(data, view, flags)
@@ -110,23 +114,23 @@ cdef class BatchHeader:
 
     @property
     def compression(self):
-        return self.attributes & 0x07
+        return self.attributes & COMPRESSION
 
     @property
     def timestamp_type(self):
-        return (self.attributes & 0x08) >> 3
+        return (self.attributes & TIMESTAMP_TYPE) >> 3
 
     @property
     def is_transactional(self):
-        return (self.attributes & 0x10) != 0
+        return (self.attributes & TRANSACTIONAL) != 0
 
     @property
     def is_control(self):
-        return (self.attributes & 0x20) != 0
+        return (self.attributes & CONTROL) != 0
 
     @property
     def has_delete_horizon(self):
-        return (self.attributes & 0x40) != 0
+        return (self.attributes & DELETE_HORIZON) != 0
 
     @property
     def last_sequence(self):
@@ -161,18 +165,18 @@ cdef tuple fields_of(BatchHeader header):
 cdef BatchHeader header_at(const uint8_t *p):
     cdef BatchHeader header = BatchHeader.__new__(BatchHeader)
     header.base_offset = get64(p)
-    header.length = get32(p + 8)
-    header.partition_leader_epoch = get32(p + 12)
-    header.magic = <int8_t> p[16]
-    header.crc = <uint32_t> get32(p + 17)
-    header.attributes = get16(p + 21)
-    header.last_offset_delta = get32(p + 23)
-    header.base_timestamp = get64(p + 27)
-    header.max_timestamp = get64(p + 35)
-    header.producer_id = get64(p + 43)
-    header.producer_epoch = get16(p + 51)
-    header.base_sequence = get32(p + 53)
-    header.count = get32(p + 57)
+    header.length = get32(p + LENGTH_AT)
+    header.partition_leader_epoch = get32(p + LEADER_EPOCH_AT)
+    header.magic = <int8_t> p[MAGIC_AT]
+    header.crc = <uint32_t> get32(p + CRC_AT)
+    header.attributes = get16(p + ATTRIBUTES_AT)
+    header.last_offset_delta = get32(p + LAST_OFFSET_DELTA_AT)
+    header.base_timestamp = get64(p + BASE_TIMESTAMP_AT)
+    header.max_timestamp = get64(p + MAX_TIMESTAMP_AT)
+    header.producer_id = get64(p + PRODUCER_ID_AT)
+    header.producer_epoch = get16(p + PRODUCER_EPOCH_AT)
+    header.base_sequence = get32(p + BASE_SEQUENCE_AT)
+    header.count = get32(p + COUNT_AT)
     return header
 
 
@@ -181,7 +185,7 @@ cdef record_frame frame_of(BatchHeader header) noexcept:
     frame.base_offset = header.base_offset
     frame.base_timestamp = header.base_timestamp
     frame.append_time = header.max_timestamp
-    frame.has_append_time = (header.attributes & 0x08) != 0
+    frame.has_append_time = (header.attributes & TIMESTAMP_TYPE) != 0
     frame.last_offset_delta = header.last_offset_delta
     frame.count = header.count
     return frame
@@ -189,9 +193,9 @@ cdef record_frame frame_of(BatchHeader header) noexcept:
 
 cdef inline int check_prefix(const uint8_t *p, Py_ssize_t left) noexcept nogil:
     if left >= 17:
-        if p[16] != 2:
+        if p[MAGIC_AT] != MAGIC:
             return FAULT_MAGIC
-        if get32(p + 8) < HEADER_SIZE - PREFIX_SIZE:
+        if get32(p + LENGTH_AT) < HEADER_SIZE - PREFIX_SIZE:
             return FAULT_SIZE
     if left < HEADER_SIZE:
         return FAULT_SHORT
@@ -200,13 +204,13 @@ cdef inline int check_prefix(const uint8_t *p, Py_ssize_t left) noexcept nogil:
 
 cdef inline int check_counts(const uint8_t *p) noexcept nogil:
     cdef int64_t base_offset = get64(p)
-    cdef int64_t last_offset_delta = get32(p + 23)
-    cdef int64_t count = get32(p + 57)
+    cdef int64_t last_offset_delta = get32(p + LAST_OFFSET_DELTA_AT)
+    cdef int64_t count = get32(p + COUNT_AT)
     if base_offset < 0 or last_offset_delta < 0 or last_offset_delta == INT32_MAX:
         return FAULT_COUNTS
     if base_offset >= INT64_MAX - last_offset_delta or count < 0 or count > last_offset_delta + 1:
         return FAULT_COUNTS
-    if not (p[22] & 0x07) and count * SMALLEST_RECORD > <int64_t> get32(p + 8) + PREFIX_SIZE - HEADER_SIZE:
+    if not (p[FLAGS_AT] & COMPRESSION) and count * SMALLEST_RECORD > <int64_t> get32(p + LENGTH_AT) + PREFIX_SIZE - HEADER_SIZE:
         return FAULT_COUNTS
     return FAULT_NONE
 
@@ -216,10 +220,10 @@ cdef int check_batch(const uint8_t *p, Py_ssize_t left, bint check_crc) noexcept
     cdef int code = check_prefix(p, left)
     if code:
         return code
-    cdef Py_ssize_t size = <Py_ssize_t> get32(p + 8) + PREFIX_SIZE
+    cdef Py_ssize_t size = <Py_ssize_t> get32(p + LENGTH_AT) + PREFIX_SIZE
     if size > left:
         return FAULT_SHORT
-    if check_crc and checksum(p + 21, size - 21) != <uint32_t> get32(p + 17):
+    if check_crc and checksum(p + ATTRIBUTES_AT, size - ATTRIBUTES_AT) != <uint32_t> get32(p + CRC_AT):
         return FAULT_CHECKSUM
     return check_counts(p)
 
@@ -268,9 +272,9 @@ def scan_batches(data not None, Py_ssize_t start=0, end=None, *, bint check_crc=
 
 
 cdef void stamp(uint8_t *p, bint log_append_time, int64_t max_timestamp) noexcept nogil:
-    p[22] = p[22] | 0x08 if log_append_time else p[22] & ~0x08
-    put64(p + 35, max_timestamp)
-    put32(p + 17, <int32_t> checksum(p + 21, <size_t> get32(p + 8) + PREFIX_SIZE - 21))
+    p[FLAGS_AT] = p[FLAGS_AT] | TIMESTAMP_TYPE if log_append_time else p[FLAGS_AT] & ~TIMESTAMP_TYPE
+    put64(p + MAX_TIMESTAMP_AT, max_timestamp)
+    put32(p + CRC_AT, <int32_t> checksum(p + ATTRIBUTES_AT, <size_t> get32(p + LENGTH_AT) + PREFIX_SIZE - ATTRIBUTES_AT))
 
 
 def assign_offsets(
@@ -297,14 +301,14 @@ def assign_offsets(
             code = check_prefix(p, stop - position)
             if code:
                 raise fault(code, position)
-            size = <Py_ssize_t> get32(p + 8) + PREFIX_SIZE
-            delta = get32(p + 23)
+            size = <Py_ssize_t> get32(p + LENGTH_AT) + PREFIX_SIZE
+            delta = get32(p + LAST_OFFSET_DELTA_AT)
             if size > stop - position:
                 raise fault(FAULT_SHORT, position)
             if delta < 0 or offset < 0 or offset >= INT64_MAX - delta:
                 raise fault(FAULT_COUNTS, position)
             put64(p, offset)
-            put32(p + 12, leader_epoch)
+            put32(p + LEADER_EPOCH_AT, leader_epoch)
             if stamped:
                 stamp(p, True, now)
             offset += delta + 1

@@ -10,11 +10,24 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy
 
 from moldau._speed.codec cimport (
+    ATTRIBUTES_AT,
+    BASE_TIMESTAMP_AT,
+    COMPRESSION,
+    CONTROL,
+    COUNT_AT,
+    CRC_AT,
+    DELETE_HORIZON,
     FAULT_NONE,
     FAULT_SHORT,
     FAULT_TRAILING,
+    FLAGS_AT,
     HEADER_SIZE,
+    LAST_OFFSET_DELTA_AT,
+    LENGTH_AT,
+    MAX_TIMESTAMP_AT,
     PREFIX_SIZE,
+    TIMESTAMP_TYPE,
+    TRANSACTIONAL,
     check_batch,
     check_frame,
     checksum,
@@ -51,9 +64,7 @@ cdef extern from *:
 
 cdef enum:
     # Attributes that need more than the map to decide: a codec, a transaction, a control batch.
-    SPECIAL = 0x37
-    APPEND_TIME = 0x08
-    DELETE_HORIZON = 0x40
+    SPECIAL = COMPRESSION | TRANSACTIONAL | CONTROL
     DISCARD = 1
     KEEP_RECORDS = 2
     SET_HORIZON = 4
@@ -71,11 +82,11 @@ cdef struct Slot:
 cdef record_frame frame_at(const uint8_t *p) noexcept nogil:
     cdef record_frame frame
     frame.base_offset = get64(p)
-    frame.base_timestamp = get64(p + 27)
-    frame.append_time = get64(p + 35)
-    frame.has_append_time = (p[22] & APPEND_TIME) != 0
-    frame.last_offset_delta = get32(p + 23)
-    frame.count = get32(p + 57)
+    frame.base_timestamp = get64(p + BASE_TIMESTAMP_AT)
+    frame.append_time = get64(p + MAX_TIMESTAMP_AT)
+    frame.has_append_time = (p[FLAGS_AT] & TIMESTAMP_TYPE) != 0
+    frame.last_offset_delta = get32(p + LAST_OFFSET_DELTA_AT)
+    frame.count = get32(p + COUNT_AT)
     return frame
 
 
@@ -187,9 +198,9 @@ cdef class OffsetMap:
                     p = <const uint8_t *> view.buf + position
                     at = p
                     code = check_batch(p, stop - position, True)
-                    if code or p[22] & SPECIAL:
+                    if code or p[FLAGS_AT] & SPECIAL:
                         break
-                    size = <Py_ssize_t> get32(p + 8) + PREFIX_SIZE
+                    size = <Py_ssize_t> get32(p + LENGTH_AT) + PREFIX_SIZE
                     frame = frame_at(p)
                     at = self.enter_records(&frame, p + HEADER_SIZE, p + size, first_offset, &code)
                     if code:
@@ -315,7 +326,7 @@ cdef class BatchFilter:
 
     cdef int note(self, const uint8_t *batch, Py_ssize_t size) noexcept nogil:
         """Counts a batch that has just been written to the end of the output."""
-        cdef int64_t last_offset = get64(batch) + get32(batch + 23), timestamp = get64(batch + 35)
+        cdef int64_t last_offset = get64(batch) + get32(batch + LAST_OFFSET_DELTA_AT), timestamp = get64(batch + MAX_TIMESTAMP_AT)
         cdef int64_t *marks
         self.last_offset = last_offset
         if timestamp > self.max_timestamp:
@@ -366,7 +377,7 @@ cdef class BatchFilter:
         cdef uint8_t *chosen
         cdef int32_t index
         cdef int code = check_frame(&frame, stop - p)
-        cdef bint drop_tombstones = batch[22] & DELETE_HORIZON and self.now_ms >= frame.base_timestamp
+        cdef bint drop_tombstones = batch[FLAGS_AT] & DELETE_HORIZON and self.now_ms >= frame.base_timestamp
         at[0] = p
         if code:
             return code
@@ -402,22 +413,22 @@ cdef class BatchFilter:
     cdef int add(self, const uint8_t *batch, Py_ssize_t size, int flags, const uint8_t **at) noexcept nogil:
         cdef Selection found
         cdef int code = FAULT_NONE
-        cdef bint has_horizon = (batch[22] & DELETE_HORIZON) != 0
+        cdef bint has_horizon = (batch[FLAGS_AT] & DELETE_HORIZON) != 0
         cdef bint sets_horizon
         if flags & DISCARD:
             found.count = 0
-            self.records_read += get32(batch + 57)
+            self.records_read += get32(batch + COUNT_AT)
         else:
             code = self.select(batch, size, flags, &found, at)
         if code:
             return code
         if found.count == 0:
-            if flags & KEEP_EMPTY or self.keeps_empty(get64(batch) + get32(batch + 23)):
+            if flags & KEEP_EMPTY or self.keeps_empty(get64(batch) + get32(batch + LAST_OFFSET_DELTA_AT)):
                 return self.add_empty(batch)
             return FAULT_NONE
         # A control record is no tombstone, whatever its value.
         sets_horizon = not has_horizon and (flags & SET_HORIZON or (found.tombstones and not flags & KEEP_RECORDS))
-        if found.count == get32(batch + 57) and not sets_horizon:
+        if found.count == get32(batch + COUNT_AT) and not sets_horizon:
             return self.copy(batch, size)
         # A record can grow by nine bytes of timestamp and one of length.
         code = self.reserve(HEADER_SIZE + found.size + (10 * <Py_ssize_t> found.count if sets_horizon else 0))
@@ -433,9 +444,9 @@ cdef class BatchFilter:
         cdef const uint8_t *body
         cdef const uint8_t *rest
         cdef int32_t index, length = 0
-        cdef int64_t base = get64(batch + 27), horizon = self.now_ms + self.delete_retention_ms, delta = 0
+        cdef int64_t base = get64(batch + BASE_TIMESTAMP_AT), horizon = self.now_ms + self.delete_retention_ms, delta = 0
         memcpy(head, batch, HEADER_SIZE)
-        for index in range(get32(batch + 57)):
+        for index in range(get32(batch + COUNT_AT)):
             body = take_varint(p, batch + size, &length)
             if self.chosen[index]:
                 if not sets_horizon:
@@ -453,14 +464,14 @@ cdef class BatchFilter:
             p = body + length
         if out - head > INT32_MAX:
             return FAULT_MEMORY
-        put32(head + 8, <int32_t> (out - head - PREFIX_SIZE))
+        put32(head + LENGTH_AT, <int32_t> (out - head - PREFIX_SIZE))
         if sets_horizon:
-            head[22] = head[22] | DELETE_HORIZON
-            put64(head + 27, horizon)
-        if not head[22] & APPEND_TIME:
-            put64(head + 35, found.max_timestamp)
-        put32(head + 57, found.count)
-        put32(head + 17, <int32_t> checksum(head + 21, out - head - 21))
+            head[FLAGS_AT] = head[FLAGS_AT] | DELETE_HORIZON
+            put64(head + BASE_TIMESTAMP_AT, horizon)
+        if not head[FLAGS_AT] & TIMESTAMP_TYPE:
+            put64(head + MAX_TIMESTAMP_AT, found.max_timestamp)
+        put32(head + COUNT_AT, found.count)
+        put32(head + CRC_AT, <int32_t> checksum(head + ATTRIBUTES_AT, out - head - ATTRIBUTES_AT))
         return self.note(head, out - head)
 
     cdef int add_empty(self, const uint8_t *batch) noexcept nogil:
@@ -470,12 +481,12 @@ cdef class BatchFilter:
             return code
         head = self.memory + self.used
         memcpy(head, batch, HEADER_SIZE)
-        put32(head + 8, HEADER_SIZE - PREFIX_SIZE)
-        head[21] = 0
-        head[22] = batch[22] & 0x38
-        put64(head + 27, -1)
-        put32(head + 57, 0)
-        put32(head + 17, <int32_t> checksum(head + 21, HEADER_SIZE - 21))
+        put32(head + LENGTH_AT, HEADER_SIZE - PREFIX_SIZE)
+        head[ATTRIBUTES_AT] = 0
+        head[FLAGS_AT] = batch[FLAGS_AT] & (TIMESTAMP_TYPE | TRANSACTIONAL | CONTROL)
+        put64(head + BASE_TIMESTAMP_AT, -1)
+        put32(head + COUNT_AT, 0)
+        put32(head + CRC_AT, <int32_t> checksum(head + ATTRIBUTES_AT, HEADER_SIZE - ATTRIBUTES_AT))
         return self.note(head, HEADER_SIZE)
 
     def add_batches(self, data not None, Py_ssize_t start, Py_ssize_t end):
@@ -491,9 +502,9 @@ cdef class BatchFilter:
                     p = <const uint8_t *> view.buf + position
                     at = p
                     code = check_batch(p, stop - position, True)
-                    if code or p[22] & SPECIAL:
+                    if code or p[FLAGS_AT] & SPECIAL:
                         break
-                    size = <Py_ssize_t> get32(p + 8) + PREFIX_SIZE
+                    size = <Py_ssize_t> get32(p + LENGTH_AT) + PREFIX_SIZE
                     code = self.add(p, size, 0, &at)
                     if code:
                         break
@@ -533,7 +544,7 @@ cdef class BatchFilter:
                 at = p
                 code = check_batch(p, stop - start, False)
                 if not code:
-                    code = self.add(p, <Py_ssize_t> get32(p + 8) + PREFIX_SIZE, flags, &at)
+                    code = self.add(p, <Py_ssize_t> get32(p + LENGTH_AT) + PREFIX_SIZE, flags, &at)
             if code:
                 self.refuse(code, at - <const uint8_t *> view.buf)
         finally:

@@ -12,18 +12,27 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
-
-from moldau._speed.codec cimport HEADER_SIZE, PREFIX_SIZE, get16, get32, get64, put16, put32, put64
+from moldau._speed.codec cimport (
+    COMPRESSION,
+    FLAGS_AT,
+    HEADER_SIZE,
+    LENGTH_AT,
+    MAGIC,
+    MAGIC_AT,
+    PREFIX_SIZE,
+    TRANSACTIONAL,
+    get16,
+    get32,
+    get64,
+    put16,
+    put32,
+    put64,
+)
 
 from moldau.errors import ProtocolError
 
-# Where things lie in a record batch, and what they may be.
 cdef enum:
-    MAGIC_AT = 16
-    ATTRIBUTES_AT = 22
-    CODEC_MASK = 0x07
     ZSTD = 4
-    TRANSACTIONAL = 0x10
 
 
 # ------------------------------------------------------------------------------------------------ framing
@@ -187,10 +196,10 @@ def parse_produce(object data, Py_ssize_t start, Py_ssize_t end, int version, bi
 cdef inline bint is_plain(const uint8_t *batch, int64_t size, int version) noexcept nogil:
     return (
         size >= HEADER_SIZE
-        and get32(batch + 8) == size - PREFIX_SIZE
-        and batch[MAGIC_AT] == 2
-        and not batch[ATTRIBUTES_AT] & TRANSACTIONAL
-        and (version >= 7 or batch[ATTRIBUTES_AT] & CODEC_MASK != ZSTD)
+        and get32(batch + LENGTH_AT) == size - PREFIX_SIZE
+        and batch[MAGIC_AT] == MAGIC
+        and not batch[FLAGS_AT] & TRANSACTIONAL
+        and (version >= 7 or batch[FLAGS_AT] & COMPRESSION != ZSTD)
     )
 
 

@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 
+#include "layout.h"
 #include "wire.h"
 
 /* The numbers of faults.py. */
@@ -25,8 +26,6 @@ enum {
     FAULT_TIMESTAMP,
     FAULT_TRAILING
 };
-
-enum { SMALLEST_RECORD = 7 };
 
 /* What the header of a batch says about its records. */
 typedef struct {

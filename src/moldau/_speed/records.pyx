@@ -6,14 +6,29 @@ from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_INCREF
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from cython cimport freelist, no_gc
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t
 
 from moldau._speed.codec cimport (
+    ATTRIBUTES_AT,
+    COMPRESSION,
+    CONTROL,
+    COUNT_AT,
+    CRC_AT,
+    FAULT_CHECKSUM,
     FAULT_COUNTS,
+    FAULT_RECORD,
     FAULT_TRAILING,
+    FLAGS_AT,
+    HEADER_SIZE,
+    LAST_OFFSET_DELTA_AT,
+    PREFIX_SIZE,
     BatchHeader,
+    check_batch,
     check_frame,
+    checksum_from,
     frame_of,
+    get32,
+    header_at,
     next_record,
     open_range,
     record_frame,
@@ -23,9 +38,41 @@ from moldau._speed.codec cimport (
 
 from moldau._speed.faults import fault
 
+cdef extern from "walk.h" nogil:
+    enum:
+        REFUSED_NAMED
+    ctypedef struct refused_record:
+        int64_t timestamp
+        int32_t index
+        int32_t keyless
+    ctypedef struct record_walk:
+        record_frame frame
+        int consecutive
+        int needs_key
+        int64_t earliest
+        int64_t latest
+        int64_t lowest
+        int64_t highest
+        int32_t index
+        int32_t first_keyless
+        int32_t refused
+        refused_record *named
+    void walk_begin(record_walk *walk)
+    void walk_end(record_walk *walk)
+    const uint8_t *walk_until(
+        record_walk *walk, const uint8_t *p, const uint8_t *limit, const uint8_t *end, int *fault)
+    int walk_finish(record_walk *walk, const uint8_t *p, const uint8_t *end)
+    int walk_may_refuse(const record_walk *walk)
+    void walk_refusals(record_walk *walk, const uint8_t *p, const uint8_t *end)
+    int walk_window(record_walk *walk, const uint8_t *p, const uint8_t *end, int64_t before, int64_t *begun)
+
 # Below this many bytes a walk is over before another thread could make use of the GIL.
 cdef enum:
     SMALL_BODY = 65536
+
+# So many bytes are checksummed and then walked while they are still in the processor's first cache.
+cdef enum:
+    STRIDE = 24576
 
 
 # no_gc: it holds bytes and, for headers, a list of pairs of text and bytes, which cannot lead back to it. Ten
@@ -137,23 +184,26 @@ def decode_records(BatchHeader header not None, data not None, Py_ssize_t start=
 cdef class RecordsSummary:
     cdef readonly int64_t min_timestamp
     cdef readonly int64_t max_timestamp
-    cdef readonly int64_t offset_of_max_timestamp
     cdef readonly int32_t records
     cdef readonly int32_t first_without_key
+    cdef readonly int32_t refused
+    cdef readonly tuple refusals
 
     def __init__(
         self,
         int32_t records,
         int64_t min_timestamp,
         int64_t max_timestamp,
-        int64_t offset_of_max_timestamp,
         int32_t first_without_key,
+        int32_t refused=0,
+        tuple refusals=(),
     ):
         self.records = records
         self.min_timestamp = min_timestamp
         self.max_timestamp = max_timestamp
-        self.offset_of_max_timestamp = offset_of_max_timestamp
         self.first_without_key = first_without_key
+        self.refused = refused
+        self.refusals = refusals
 
     def __eq__(self, other):
         if type(other) is not RecordsSummary:
@@ -165,77 +215,210 @@ cdef class RecordsSummary:
 
     def __repr__(self):
         return (
-            "RecordsSummary(records=%d, min_timestamp=%d, max_timestamp=%d, offset_of_max_timestamp=%d, "
-            "first_without_key=%d)" % summary_fields(self)
+            "RecordsSummary(records=%r, min_timestamp=%r, max_timestamp=%r, first_without_key=%r, refused=%r, "
+            "refusals=%r)" % summary_fields(self)
         )
 
 
 cdef tuple summary_fields(RecordsSummary summary):
     return (
-        summary.records, summary.min_timestamp, summary.max_timestamp, summary.offset_of_max_timestamp,
-        summary.first_without_key,
+        summary.records, summary.min_timestamp, summary.max_timestamp, summary.first_without_key, summary.refused,
+        summary.refusals,
     )
 
 
-cdef struct Summary:
-    int64_t lowest
-    int64_t highest
-    int64_t offset_of_highest
-    int32_t keyless
-
-
-cdef const uint8_t *summarize(
-    const record_frame *frame, const uint8_t *p, const uint8_t *stop, bint consecutive, Summary *summary, int *code
-) noexcept nogil:
-    """The position after the last record, or of the one at fault."""
-    cdef record_parts parts
-    cdef const uint8_t *after
+cdef RecordsSummary summary_of(record_walk *walk):
+    cdef RecordsSummary summary = RecordsSummary.__new__(RecordsSummary)
     cdef int32_t index
-    for index in range(frame.count):
-        after = next_record(frame, p, stop, index if consecutive else -1, &parts, code)
-        if after == NULL:
-            return p
-        if index == 0 or parts.timestamp < summary.lowest:
-            summary.lowest = parts.timestamp
-        if index == 0 or parts.timestamp > summary.highest:
-            summary.highest = parts.timestamp
-            summary.offset_of_highest = parts.offset
-        if parts.key_size < 0 and summary.keyless < 0:
-            summary.keyless = index
-        p = after
-    if p != stop:
-        code[0] = FAULT_TRAILING
-    return p
+    summary.records = walk.index
+    summary.min_timestamp = walk.lowest if walk.index else -1
+    summary.max_timestamp = walk.highest if walk.index else -1
+    summary.first_without_key = walk.first_keyless
+    summary.refused = walk.refused
+    if walk.refused and walk.named != NULL:
+        summary.refusals = tuple([
+            (walk.named[index].index, walk.named[index].timestamp, walk.named[index].keyless != 0)
+            for index in range(min(walk.refused, <int32_t> REFUSED_NAMED))
+        ])
+    else:
+        summary.refusals = ()
+    return summary
 
 
-def check_records(BatchHeader header not None, data not None, Py_ssize_t start=0, end=None, *, bint consecutive=True):
+cdef void ask(
+    record_walk *walk, BatchHeader header, bint consecutive, bint needs_key, int64_t earliest, int64_t latest,
+    bint own_times,
+) noexcept:
+    walk.frame = frame_of(header)
+    if own_times:
+        walk.frame.has_append_time = 0
+    walk.consecutive = consecutive
+    walk.needs_key = needs_key
+    walk.earliest = earliest
+    walk.latest = latest
+    walk_begin(walk)
+
+
+cdef int walk_all(record_walk *walk, const uint8_t **p, const uint8_t *end) noexcept nogil:
+    cdef const uint8_t *first = p[0]
+    cdef int code = 0
+    p[0] = walk_until(walk, p[0], end, end, &code)
+    if not code:
+        code = walk_finish(walk, p[0], end)
+    if not code and walk_may_refuse(walk):
+        walk_refusals(walk, first, end)
+    return code
+
+
+def check_records(
+    BatchHeader header not None,
+    data not None,
+    Py_ssize_t start=0,
+    end=None,
+    *,
+    bint consecutive=True,
+    bint needs_key=False,
+    int64_t earliest=INT64_MIN,
+    int64_t latest=INT64_MAX,
+    bint own_times=False,
+):
     cdef Py_buffer view
     cdef const uint8_t *p
     cdef Py_ssize_t last
-    cdef record_frame frame = frame_of(header)
-    cdef Summary summary = Summary(-1, -1, -1, -1)
+    cdef record_walk walk
     cdef int code
-    if consecutive and frame.count != <int64_t> frame.last_offset_delta + 1:
+    ask(&walk, header, consecutive, needs_key, earliest, latest, own_times)
+    if consecutive and walk.frame.count != <int64_t> walk.frame.last_offset_delta + 1:
         raise fault(FAULT_COUNTS, start)
     open_range(data, &view, PyBUF_SIMPLE, start, end, &last)
     try:
-        code = check_frame(&frame, last - start)
+        code = check_frame(&walk.frame, last - start)
         if code:
             raise fault(code, start)
         p = <const uint8_t *> view.buf + start
         if last - start < SMALL_BODY:
-            p = summarize(&frame, p, p + (last - start), consecutive, &summary, &code)
+            code = walk_all(&walk, &p, <const uint8_t *> view.buf + last)
         else:
             with nogil:
-                p = summarize(&frame, p, p + (last - start), consecutive, &summary, &code)
+                code = walk_all(&walk, &p, <const uint8_t *> view.buf + last)
         if code:
             raise fault(code, p - <const uint8_t *> view.buf)
+        return summary_of(&walk)
     finally:
+        walk_end(&walk)
         PyBuffer_Release(&view)
-    cdef RecordsSummary result = RecordsSummary.__new__(RecordsSummary)
-    result.records = frame.count
-    result.min_timestamp = summary.lowest
-    result.max_timestamp = summary.highest
-    result.offset_of_max_timestamp = summary.offset_of_highest
-    result.first_without_key = summary.keyless
-    return result
+
+
+cdef int sum_and_walk(record_walk *walk, const uint8_t *batch, Py_ssize_t size, const uint8_t **p) noexcept nogil:
+    """Checksum and records of a batch in one pass over its bytes; the checksum is judged first."""
+    cdef const uint8_t *end = batch + size
+    cdef const uint8_t *at = batch + ATTRIBUTES_AT
+    cdef Py_ssize_t step
+    cdef uint32_t value = 0
+    cdef int code = 0
+    while at < end:
+        step = min(end - at, <Py_ssize_t> STRIDE)
+        value = checksum_from(value, at, step)
+        at += step
+        if not code:
+            p[0] = walk_until(walk, p[0], at, end, &code)
+    if value != <uint32_t> get32(batch + CRC_AT):
+        return FAULT_CHECKSUM
+    if not code:
+        code = walk_finish(walk, p[0], end)
+    if not code and walk_may_refuse(walk):
+        walk_refusals(walk, batch + HEADER_SIZE, end)
+    return code
+
+
+cdef inline bint has_gaps(const uint8_t *batch) noexcept nogil:
+    return get32(batch + COUNT_AT) != <int64_t> get32(batch + LAST_OFFSET_DELTA_AT) + 1
+
+
+def open_batch(
+    data not None,
+    Py_ssize_t start,
+    Py_ssize_t end,
+    *,
+    bint needs_key=False,
+    int64_t earliest=INT64_MIN,
+    int64_t latest=INT64_MAX,
+    bint own_times=False,
+):
+    cdef Py_buffer view
+    cdef const uint8_t *batch
+    cdef const uint8_t *p
+    cdef Py_ssize_t last, size
+    cdef record_walk walk
+    cdef BatchHeader header
+    cdef int code
+    open_range(data, &view, PyBUF_SIMPLE, start, end, &last)
+    walk.named = NULL
+    try:
+        batch = <const uint8_t *> view.buf + start
+        code = check_batch(batch, last - start, False)
+        if code or batch[FLAGS_AT] & (COMPRESSION | CONTROL) or has_gaps(batch):
+            code = check_batch(batch, last - start, True)
+            if not code and not batch[FLAGS_AT] & (COMPRESSION | CONTROL):
+                code = FAULT_COUNTS
+            if code:
+                raise fault(code, start)
+            return header_at(batch), None
+        header = header_at(batch)
+        size = <Py_ssize_t> header.length + PREFIX_SIZE
+        p = batch + HEADER_SIZE
+        ask(&walk, header, True, needs_key, earliest, latest, own_times)
+        if size < SMALL_BODY:
+            code = sum_and_walk(&walk, batch, size, &p)
+        else:
+            with nogil:
+                code = sum_and_walk(&walk, batch, size, &p)
+        if code:
+            raise fault(code, (batch if code == FAULT_CHECKSUM else p) - <const uint8_t *> view.buf)
+        return header, summary_of(&walk)
+    finally:
+        walk_end(&walk)
+        PyBuffer_Release(&view)
+
+
+cdef class RecordWalk:
+    cdef record_walk _walk
+    cdef int64_t _passed
+    cdef int64_t _begun
+
+    def __cinit__(
+        self,
+        BatchHeader header not None,
+        *,
+        bint consecutive=True,
+        bint needs_key=False,
+        int64_t earliest=INT64_MIN,
+        int64_t latest=INT64_MAX,
+        bint own_times=False,
+    ):
+        ask(&self._walk, header, consecutive, needs_key, earliest, latest, own_times)
+        cdef int code = check_frame(&self._walk.frame, INT64_MAX)
+        if code or (consecutive and self._walk.frame.count != <int64_t> self._walk.frame.last_offset_delta + 1):
+            raise fault(FAULT_COUNTS, 0)
+
+    def __dealloc__(self):
+        walk_end(&self._walk)
+
+    def feed(self, data not None):
+        cdef Py_buffer view
+        cdef Py_ssize_t last
+        cdef int code
+        open_range(data, &view, PyBUF_SIMPLE, 0, None, &last)
+        with nogil:
+            code = walk_window(
+                &self._walk, <const uint8_t *> view.buf, <const uint8_t *> view.buf + last, self._passed, &self._begun
+            )
+        PyBuffer_Release(&view)
+        self._passed += last
+        if code:
+            raise fault(code, self._begun)
+
+    def finish(self):
+        if self._walk.index < self._walk.frame.count:
+            raise fault(FAULT_RECORD, self._begun)
+        return summary_of(&self._walk)

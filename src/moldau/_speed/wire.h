@@ -72,6 +72,10 @@ static inline const uint8_t *take_unsigned_varint(const uint8_t *p, const uint8_
         *out = *p;
         return p + 1;
     }
+    if (end - p > 1 && p[1] < 0x80) { /* lengths of some hundred bytes: most of what is not one byte */
+        *out = (uint32_t)(p[0] & 0x7f) | (uint32_t)p[1] << 7;
+        return p + 2;
+    }
     p = take_rest(p, end, 5, &raw);
     if (!p || raw > UINT32_MAX)
         return 0;

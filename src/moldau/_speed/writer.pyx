@@ -7,8 +7,21 @@ from libc.stdint cimport INT32_MAX, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from moldau._speed.codec cimport (
+    ATTRIBUTES_AT,
+    BASE_SEQUENCE_AT,
+    BASE_TIMESTAMP_AT,
+    COUNT_AT,
+    CRC_AT,
     HEADER_SIZE,
+    LAST_OFFSET_DELTA_AT,
+    LEADER_EPOCH_AT,
+    LENGTH_AT,
+    MAGIC,
+    MAGIC_AT,
+    MAX_TIMESTAMP_AT,
     PREFIX_SIZE,
+    PRODUCER_EPOCH_AT,
+    PRODUCER_ID_AT,
     checksum,
     open_range,
     put16,
@@ -181,18 +194,18 @@ cdef class RecordWriter:
             if body is not None:
                 PyBuffer_Release(&view)
         put64(p, base_offset)
-        put32(p + 8, <int32_t> (HEADER_SIZE - PREFIX_SIZE + content_size))
-        put32(p + 12, partition_leader_epoch)
-        p[16] = 2
-        put16(p + 21, attributes)
-        put32(p + 23, delta)
-        put64(p + 27, self.base_timestamp)
-        put64(p + 35, highest)
-        put64(p + 43, producer_id)
-        put16(p + 51, producer_epoch)
-        put32(p + 53, base_sequence)
-        put32(p + 57, self.count)
-        put32(p + 17, <int32_t> checksum(p + 21, HEADER_SIZE - 21 + content_size))
+        put32(p + LENGTH_AT, <int32_t> (HEADER_SIZE - PREFIX_SIZE + content_size))
+        put32(p + LEADER_EPOCH_AT, partition_leader_epoch)
+        p[MAGIC_AT] = MAGIC
+        put16(p + ATTRIBUTES_AT, attributes)
+        put32(p + LAST_OFFSET_DELTA_AT, delta)
+        put64(p + BASE_TIMESTAMP_AT, self.base_timestamp)
+        put64(p + MAX_TIMESTAMP_AT, highest)
+        put64(p + PRODUCER_ID_AT, producer_id)
+        put16(p + PRODUCER_EPOCH_AT, producer_epoch)
+        put32(p + BASE_SEQUENCE_AT, base_sequence)
+        put32(p + COUNT_AT, self.count)
+        put32(p + CRC_AT, <int32_t> checksum(p + ATTRIBUTES_AT, HEADER_SIZE - ATTRIBUTES_AT + content_size))
         return batch
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from moldau.errors import InvalidRecordError
+from moldau.errors import InvalidRecordError, ProtocolError
 
 
 def varint(value: int) -> bytes:
@@ -159,9 +159,7 @@ def test_summary(speed: Any) -> None:
         writer.append(timestamp, key, b"")
     data = writer.pack(base_offset=10)
     summary = speed.check_records(speed.read_header(data), data, 61)
-    assert summary == speed.RecordsSummary(
-        records=5, min_timestamp=40, max_timestamp=70, offset_of_max_timestamp=11, first_without_key=2
-    )
+    assert summary == speed.RecordsSummary(records=5, min_timestamp=40, max_timestamp=70, first_without_key=2)
     empty = speed.check_records(header(speed, count=0), b"", consecutive=False)
     assert (empty.records, empty.min_timestamp, empty.max_timestamp, empty.first_without_key) == (0, -1, -1, -1)
 
@@ -172,6 +170,54 @@ def test_a_large_body_is_walked_too(speed: Any) -> None:
         writer.append(number, b"k", bytes(100))
     data = writer.pack()
     assert speed.check_records(speed.read_header(data), data, 61).max_timestamp == 699
+
+
+def test_records_that_are_not_wanted_are_counted_and_the_first_named(speed: Any) -> None:
+    writer = speed.RecordWriter()
+    for timestamp, key in ((50, b"a"), (-1, b"b"), (40, None), (70, b"c"), (-2, b"d"), (60, b"e")):
+        writer.append(timestamp, key, b"")
+    data = writer.pack()
+    asked = {"needs_key": True, "earliest": 40, "latest": 60}
+    refusals = ((2, 40, True), (3, 70, False), (4, -2, False))
+    summary = speed.check_records(speed.read_header(data), data, 61, **asked)
+    assert (summary.refused, summary.refusals) == (3, refusals)
+    assert speed.open_batch(data, 0, len(data), **asked)[1] == summary
+    walk = speed.RecordWalk(speed.read_header(data), **asked)
+    walk.feed(data[61:])
+    assert walk.finish() == summary
+    assert speed.check_records(speed.read_header(data), data, 61).refused == 0
+
+
+def test_not_more_than_a_thousand_are_named(speed: Any) -> None:
+    writer = speed.RecordWriter()
+    for number in range(1500):
+        writer.append(number, None, None)
+    data = writer.pack()
+    summary = speed.check_records(speed.read_header(data), data, 61, needs_key=True)
+    assert (summary.refused, len(summary.refusals), summary.refusals[-1]) == (1500, 1000, (999, 999, True))
+
+
+def test_the_records_own_times(speed: Any) -> None:
+    writer = speed.RecordWriter()
+    writer.append(5, None, None)
+    data = writer.pack(attributes=0x08, max_timestamp=70)
+    head = speed.read_header(data)
+    assert speed.check_records(head, data, 61).max_timestamp == 70
+    assert speed.check_records(head, data, 61, own_times=True).max_timestamp == 5
+    assert speed.open_batch(data, 0, len(data), own_times=True)[1].max_timestamp == 5
+
+
+def test_opening_looks_at_plain_records_of_producers_only(speed: Any) -> None:
+    writer = speed.RecordWriter()
+    writer.append(5, b"k", None)
+    for attributes in (0x01, 0x20):
+        data = writer.pack(attributes=attributes)
+        assert speed.open_batch(data, 0, len(data))[1] is None
+    gaps = writer.pack(last_offset_delta=4)
+    with pytest.raises(InvalidRecordError, match="contradict"):
+        speed.open_batch(gaps, 0, len(gaps))
+    with pytest.raises(ProtocolError, match="end inside"):
+        speed.open_batch(b"", 0, 0)
 
 
 # ------------------------------------------------------------------------------------------------- writing

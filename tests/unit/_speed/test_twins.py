@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import signature
+from itertools import pairwise
 from struct import pack_into
 from typing import Any
 
@@ -172,12 +173,95 @@ def test_walks_over_records_agree(
         options = {"consecutive": consecutive}
         expected = outcome(reference.check_records, right, data, 61, **options)
         assert outcome(compiled.check_records, left, data, 61, **options) == expected
+    asked = {"needs_key": bool(first % 2), "earliest": -5, "latest": 200, "own_times": bool(last % 2)}
+    expected = outcome(reference.check_records, right, data, 61, **asked)
+    assert outcome(compiled.check_records, left, data, 61, **asked) == expected
     base = right.base_offset
     names = ("headers", "keys", "values", "microseconds")
     for flags in ((1, 1, 1, 0), (0, 1, 1, 0), (0, 0, 1, 1), (0, 1, 0, 0), (1, 0, 0, 1)):
         wanted = dict(zip(names, map(bool, flags), strict=True))
         expected = columns(reference, right, data, base + first, min(base + last, 2**63 - 1), **wanted)
         assert columns(compiled, left, data, base + first, min(base + last, 2**63 - 1), **wanted) == expected
+
+
+def walked(speed: Any, header: Any, body: bytes, cuts: list[int], **asked: Any) -> Any:
+    """The records in windows that end at `cuts`."""
+    walk = speed.RecordWalk(header, **asked)
+    places = sorted({cut % (len(body) + 1) for cut in cuts} | {0, len(body)})
+    for start, end in pairwise(places):
+        walk.feed(memoryview(body)[start:end])
+    return walk.finish()
+
+
+@given(
+    records=RECORDS,
+    edits=EDITS,
+    count=st.none() | st.integers(-1, 30),
+    cuts=st.lists(st.integers(0, 700), max_size=12),
+    step=st.none() | st.integers(1, 9),
+    consecutive=st.booleans(),
+    needs_key=st.booleans(),
+)
+@settings(max_examples=300, deadline=None)
+def test_windows_do_not_matter(
+    compiled: Any,
+    records: list[Any],
+    edits: list[tuple[str, int, int]],
+    count: int | None,
+    cuts: list[int],
+    step: int | None,
+    consecutive: bool,
+    needs_key: bool,
+) -> None:
+    """However the records are cut, both twins find in the windows what they find in one piece."""
+    sound = bytearray(written(reference, records, {}))
+    body = bytes(damaged(sound[61:], edits))
+    if count is not None:
+        pack_into(">i", sound, 57, count)
+        pack_into(">i", sound, 23, max(count - 1, 0))
+    if step is not None:
+        cuts = list(range(0, len(body), step))
+    values = reference.codec._HEADER.unpack_from(sound)
+    left, right = compiled.BatchHeader(*values), reference.BatchHeader(*values)
+    asked = {"consecutive": consecutive, "needs_key": needs_key, "earliest": -5, "latest": 200}
+    expected = outcome(walked, reference, right, body, cuts, **asked)
+    assert outcome(walked, compiled, left, body, cuts, **asked) == expected
+    whole = outcome(reference.check_records, right, body, **asked)
+    if isinstance(whole, str):
+        assert expected == whole
+    else:
+        assert issubclass(expected[0], ProtocolError)
+
+
+@given(records=RECORDS, fields=FIELDS, edits=EDITS, fix_crc=st.booleans(), front=st.integers(0, 5))
+@settings(max_examples=300, deadline=None)
+def test_opened_batches_agree(
+    compiled: Any,
+    records: list[Any],
+    fields: dict[str, int],
+    edits: list[tuple[str, int, int]],
+    fix_crc: bool,
+    front: int,
+) -> None:
+    data = damaged(written(reference, records, fields), edits)
+    size = int.from_bytes(data[8:12], "big", signed=True) + 12 if len(data) > 61 else 0
+    if fix_crc and 61 <= size <= len(data):
+        pack_into(">I", data, 17, reference.crc32c(data, 21, size))
+    data[:0] = bytes(front)
+    asked = {"needs_key": front % 2 == 0, "earliest": -5, "latest": 200, "own_times": front > 2}
+    both(compiled, "open_batch", data, front, len(data), **asked)
+
+
+def test_a_batch_of_many_strides_is_opened_whole(compiled: Any) -> None:
+    """Checksum and records are taken in turns; a record at fault anywhere is found, and a wrong checksum goes first."""
+    data = bytearray(written(reference, [(n, b"k" if n != 4321 else None, bytes(90), []) for n in range(5000)], {}))
+    header, summary = compiled.open_batch(data, 0, len(data), needs_key=True, latest=4000)
+    assert (header.count, summary.records, summary.refused) == (5000, 5000, 999)
+    assert (summary.refusals[0], summary.refusals[320]) == ((4001, 4001, False), (4321, 4321, True))
+    data[-1] ^= 1
+    assert outcome(compiled.open_batch, data, 0, len(data))[1].startswith("the record batch does not fit its checksum")
+    pack_into(">I", data, 17, reference.crc32c(data, 21))
+    assert outcome(compiled.open_batch, data, 0, len(data)) == outcome(reference.open_batch, data, 0, len(data))
 
 
 @given(data=st.binary(max_size=400), count=st.integers(0, 60))

@@ -14,7 +14,15 @@ from moldau._speed.reference.codec import (
 )
 from moldau._speed.reference.columns import ColumnBuilder, Columns, HeaderColumns
 from moldau._speed.reference.compaction import BatchFilter, Mark, OffsetMap
-from moldau._speed.reference.records import Header, Record, RecordsSummary, check_records, decode_records
+from moldau._speed.reference.records import (
+    Header,
+    Record,
+    RecordsSummary,
+    RecordWalk,
+    check_records,
+    decode_records,
+    open_batch,
+)
 from moldau._speed.reference.writer import RecordData, RecordWriter
 
 __all__ = [
@@ -28,6 +36,7 @@ __all__ = [
     "OffsetMap",
     "Record",
     "RecordData",
+    "RecordWalk",
     "RecordWriter",
     "RecordsSummary",
     "assign_offsets",
@@ -35,6 +44,7 @@ __all__ = [
     "crc32c",
     "decode_records",
     "keep_freed_memory",
+    "open_batch",
     "raw_memory",
     "read_header",
     "scan_batches",

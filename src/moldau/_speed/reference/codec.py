@@ -17,19 +17,30 @@ from struct import Struct
 from typing import Final
 
 from moldau._speed.faults import Fault, fault
+from moldau._speed.layout import (
+    ATTRIBUTES_AT,
+    COMPRESSION,
+    CONTROL,
+    CRC_AT,
+    DELETE_HORIZON,
+    HEADER_SIZE,
+    LEADER_EPOCH_AT,
+    LENGTH_AT,
+    MAGIC,
+    MAGIC_AT,
+    MAX_TIMESTAMP_AT,
+    PREFIX_SIZE,
+    SMALLEST_RECORD,
+    TIMESTAMP_TYPE,
+    TRANSACTIONAL,
+)
 from moldau.types import Buffer
-
-HEADER_SIZE: Final = 61
-PREFIX_SIZE: Final = 12  # base offset and length; the length counts what follows
-MAGIC: Final = 2
-SMALLEST_RECORD: Final = 7  # length, attributes, timestamp, offset, key, value, headers: a byte each
 
 _HEADER: Final = Struct(">qiibIhiqqqhii")
 _INT16: Final = Struct(">h")
 _INT32: Final = Struct(">i")
 _UINT32: Final = Struct(">I")
 _INT64: Final = Struct(">q")
-_TIMESTAMP_TYPE_BIT: Final = 0x08
 _MAX_INT32: Final = (1 << 31) - 1
 _MAX_INT64: Final = (1 << 63) - 1
 
@@ -115,25 +126,25 @@ class BatchHeader:
 
     @property
     def compression(self) -> int:
-        return self.attributes & 0x07
+        return self.attributes & COMPRESSION
 
     @property
     def timestamp_type(self) -> int:
         """0: each record has its producer's time. 1: all have the broker's, which is `max_timestamp`."""
-        return (self.attributes & _TIMESTAMP_TYPE_BIT) >> 3
+        return (self.attributes & TIMESTAMP_TYPE) >> 3
 
     @property
     def is_transactional(self) -> bool:
-        return bool(self.attributes & 0x10)
+        return bool(self.attributes & TRANSACTIONAL)
 
     @property
     def is_control(self) -> bool:
-        return bool(self.attributes & 0x20)
+        return bool(self.attributes & CONTROL)
 
     @property
     def has_delete_horizon(self) -> bool:
         """Then `base_timestamp` is the time from which compaction may drop the tombstones and markers in it."""
-        return bool(self.attributes & 0x40)
+        return bool(self.attributes & DELETE_HORIZON)
 
     @property
     def last_sequence(self) -> int:
@@ -164,17 +175,25 @@ def scan_batches(
     position, end = checked_range(data, start, end)
     headers = []
     while position < end:
-        header = _unpack(data, position, end)
-        if header is None or header.size > end - position:
+        header = checked_batch(data, position, end, check_crc=check_crc)
+        if header is None:
             if allow_partial:
                 break
             raise fault(Fault.SHORT, position)
-        if check_crc and crc32c(data, position + 21, position + header.size) != header.crc:
-            raise fault(Fault.CHECKSUM, position)
-        _check_counts(header, position)
         headers.append(header)
         position += header.size
     return headers
+
+
+def checked_batch(data: Buffer, position: int, end: int, *, check_crc: bool = True) -> BatchHeader | None:
+    """The header of the batch at `position` if all of it is sound; None where the bytes end inside it."""
+    header = _unpack(data, position, end)
+    if header is None or header.size > end - position:
+        return None
+    if check_crc and crc32c(data, position + ATTRIBUTES_AT, position + header.size) != header.crc:
+        raise fault(Fault.CHECKSUM, position)
+    _check_counts(header, position)
+    return header
 
 
 def assign_offsets(
@@ -194,7 +213,7 @@ def assign_offsets(
         if header.last_offset_delta < 0 or not 0 <= offset < _MAX_INT64 - header.last_offset_delta:
             raise fault(Fault.COUNTS, position)
         _INT64.pack_into(data, position, offset)
-        _INT32.pack_into(data, position + 12, leader_epoch)
+        _INT32.pack_into(data, position + LEADER_EPOCH_AT, leader_epoch)
         if append_time is not None:
             _stamp(data, position, header, 1, append_time)
         offset += header.last_offset_delta + 1
@@ -214,19 +233,19 @@ def set_max_timestamp(data: Buffer, position: int, timestamp_type: int, max_time
 
 
 def _stamp(data: Buffer, position: int, header: BatchHeader, timestamp_type: int, max_timestamp: int) -> None:
-    attributes = header.attributes | _TIMESTAMP_TYPE_BIT if timestamp_type else header.attributes & ~_TIMESTAMP_TYPE_BIT
-    _INT16.pack_into(data, position + 21, attributes)
-    _INT64.pack_into(data, position + 35, max_timestamp)
-    _UINT32.pack_into(data, position + 17, crc32c(data, position + 21, position + header.size))
+    attributes = header.attributes | TIMESTAMP_TYPE if timestamp_type else header.attributes & ~TIMESTAMP_TYPE
+    _INT16.pack_into(data, position + ATTRIBUTES_AT, attributes)
+    _INT64.pack_into(data, position + MAX_TIMESTAMP_AT, max_timestamp)
+    _UINT32.pack_into(data, position + CRC_AT, crc32c(data, position + ATTRIBUTES_AT, position + header.size))
 
 
 def _unpack(data: Buffer, position: int, end: int) -> BatchHeader | None:
     """None where the bytes end inside the header; format and size are judged as soon as they can be seen."""
     left = end - position
-    if left >= 17:
-        if data[position + 16] != MAGIC:
+    if left > MAGIC_AT:
+        if data[position + MAGIC_AT] != MAGIC:
             raise fault(Fault.MAGIC, position)
-        if _INT32.unpack_from(data, position + 8)[0] < HEADER_SIZE - PREFIX_SIZE:
+        if _INT32.unpack_from(data, position + LENGTH_AT)[0] < HEADER_SIZE - PREFIX_SIZE:
             raise fault(Fault.SIZE, position)
     if left < HEADER_SIZE:
         return None

@@ -17,16 +17,23 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from moldau._speed.faults import Fault, fault
-from moldau._speed.reference.codec import HEADER_SIZE, PREFIX_SIZE, BatchHeader, crc32c, read_header, scan_batches
+from moldau._speed.layout import (
+    COMPRESSION,
+    CONTROL,
+    DELETE_HORIZON,
+    HEADER_SIZE,
+    PREFIX_SIZE,
+    TIMESTAMP_TYPE,
+    TRANSACTIONAL,
+)
+from moldau._speed.reference.codec import BatchHeader, crc32c, read_header, scan_batches
 from moldau._speed.reference.records import RecordParts, take_record, walk_records
 from moldau.errors import ProtocolError
 from moldau.types import Buffer
 
 # Attributes that need more than the map to decide: a codec, a transaction, a control batch.
-_SPECIAL: Final = 0x37
-_APPEND_TIME: Final = 0x08
-_DELETE_HORIZON: Final = 0x40
-_KEPT_WHEN_EMPTY: Final = 0x38
+_SPECIAL: Final = COMPRESSION | TRANSACTIONAL | CONTROL
+_KEPT_WHEN_EMPTY: Final = TIMESTAMP_TYPE | TRANSACTIONAL | CONTROL
 _HEADER: Final = Struct(">qiibIhiqqqhii")
 _UINT32: Final = Struct(">I")
 _MAX_INT64: Final = (1 << 63) - 1
@@ -294,7 +301,7 @@ def _restamped(record: bytes, base_timestamp: int, timestamp_delta: int, horizon
 
 
 def _rebuilt(header: BatchHeader, body: bytes, count: int, max_timestamp: int, horizon: int | None) -> bytes:
-    attributes = header.attributes if horizon is None else header.attributes | _DELETE_HORIZON
+    attributes = header.attributes if horizon is None else header.attributes | DELETE_HORIZON
     base_timestamp = header.base_timestamp if horizon is None else horizon
     return _packed(header, body, attributes, base_timestamp, max_timestamp, count)
 

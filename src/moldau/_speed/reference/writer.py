@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from struct import Struct
 from typing import Final, TypeAlias
 
-from moldau._speed.reference.codec import HEADER_SIZE, MAGIC, PREFIX_SIZE, crc32c
+from moldau._speed.layout import HEADER_SIZE, MAGIC, PREFIX_SIZE
+from moldau._speed.reference.codec import crc32c
 from moldau._speed.reference.records import Header, Record
 from moldau.types import Buffer
 
