@@ -91,3 +91,7 @@ class UnexpectedOffset(MoldauError):
         super().__init__(message)
         self.first_offset = first_offset
         self.last_offset = last_offset
+
+
+class Postponed(MoldauError):
+    """A batch that takes longer to judge than the loop may be held up: it is to be prepared elsewhere first."""

@@ -1,24 +1,59 @@
 """What a leader demands of records before it writes them, and what it changes in them.
 
-The common case touches the header only: one batch of format 2, uncompressed, of a topic without compaction. Its
-size, checksum, counts and timestamps are all there. A batch is opened where the header cannot answer: compressed
-ones (is what they announce inside?), compacted topics (does every record have a key?), a lower limit for timestamps,
-and everything that has to be written anew (another codec, the formats 0 and 1).
+Every record is looked at. A header says how many there are, which is the latest and how long the batch is, and a
+checksum says that the bytes arrived as they were sent: neither says that they are records. What is wrong inside would
+stop every reader of the partition, and a timestamp from the future would keep its segment for ever. The kernel walks a
+plain batch where it was received; a compressed one is unpacked first, and nothing of it is kept.
 
-Refusals carry Kafka's codes. Where single records are at fault, they are named.
+Unpacking is work that the sender decides over: a few kilobytes may hold gigabytes of records. What is more than
+`AT_ONCE` of it is left to somebody who has the time (`Postponed`, `replica/preparation`), and is done there window by
+window.
+
+Refusals carry Kafka's codes. Where single records are at fault, the first of them are named. Offsets inside a batch
+that are not 0, 1, 2 and so on, and lengths below -1, are refused too: Kafka takes some of those, but its own
+consumers do not read them as they were meant.
 """
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import Final, TypeAlias
 
-from moldau._speed import BatchHeader, Record, read_header, scan_batches, set_max_timestamp
+from moldau._speed import (
+    BatchHeader,
+    Record,
+    RecordsSummary,
+    RecordWalk,
+    check_records,
+    open_batch,
+    read_header,
+    scan_batches,
+    set_max_timestamp,
+)
+from moldau._speed.layout import (
+    ATTRIBUTES_AT,
+    COMPRESSION,
+    CONTROL,
+    FLAGS_AT,
+    HEADER_SIZE,
+    LENGTH_AT,
+    MAGIC,
+    MAGIC_AT,
+    PREFIX_SIZE,
+    TIMESTAMP_TYPE,
+    TRANSACTIONAL,
+)
 from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode, InvalidRecordError, KafkaError, ProtocolError
-from moldau.protocol.records import Compression, TimestampType, decode_batch, encode_batch, validate_batch
-from moldau.storage.append_info import RecordError, RefusedRecords
+from moldau.protocol.records import Compression, Oversized, TimestampType, decode_batch, decompress, encode_batch
+from moldau.protocol.records.streams import Packer, packer, windows
+from moldau.storage.append_info import Postponed, RecordError, RefusedRecords
 from moldau.storage.origin import Origin
 from moldau.types import NO_PRODUCER_ID, NO_TIMESTAMP
+
+# So many bytes of records are unpacked while the loop waits, which takes it a few milliseconds, and so many packed.
+AT_ONCE: Final = 1 << 20
+PACKED_AT_ONCE: Final = 16 << 10
 
 _CODECS: Final = {
     "uncompressed": Compression.NONE,
@@ -28,11 +63,10 @@ _CODECS: Final = {
     "zstd": Compression.ZSTD,
 }
 _CLIENT: Final = Origin.CLIENT
-_NO_LIMIT: Final = (1 << 63) - 1
-_COMPRESSION: Final = 0x07
-_APPEND_TIME: Final = 0x08
-_CONTROL: Final = 0x20
-_ERRORS_NAMED: Final = 3
+_MIN_INT64: Final = -(1 << 63)
+_MAX_INT64: Final = (1 << 63) - 1
+_LENGTH: Final = Struct(">i")
+_ERRORS_NAMED: Final = 1000
 
 
 # One batch of format 2 that may be written once it has its offsets: data (perhaps a rewritten copy), start, end,
@@ -40,45 +74,66 @@ _ERRORS_NAMED: Final = 3
 ValidBatch: TypeAlias = tuple[memoryview, int, int, BatchHeader, int, int]
 
 
-def validate(data: memoryview, start: int, end: int, config: LogConfig, origin: Origin, now_ms: int) -> ValidBatch:
-    """Checks what a client or a coordinator wants to append. KafkaError if it may not be; `data` is then unchanged."""
-    if end - start > 16 and data[start + 16] < 2:
+def validate(
+    data: memoryview, start: int, end: int, config: LogConfig, origin: Origin, now_ms: int, *, patient: bool = False
+) -> ValidBatch:
+    """Checks what a client or a coordinator wants to append. KafkaError if it may not be; `data` is then unchanged.
+
+    Whoever is `patient` gets Postponed instead of an answer where that would take long, and asks again elsewhere.
+    """
+    if end - start > config.max_message_bytes:
+        raise too_large(end - start, config)
+    if end - start > MAGIC_AT and data[start + MAGIC_AT] < MAGIC:
         return _rewritten_message_set(data, start, end, config, now_ms)
+    append_time = config.message_timestamp_type == "LogAppendTime"
+    earliest, latest = _MIN_INT64, _MAX_INT64
+    if not append_time:
+        earliest = now_ms - config.message_timestamp_before_max_ms
+        latest = now_ms + config.message_timestamp_after_max_ms
+        if latest > _MAX_INT64:
+            latest = _MAX_INT64
     try:
-        headers = scan_batches(data, start, end)
-        if len(headers) != 1:
-            raise InvalidRecordError(f"there must be one batch and there are {len(headers)}")
-        header = headers[0]
-        attributes = header.attributes
-        if origin is _CLIENT and (
+        if start == end:
+            raise InvalidRecordError("there is no batch")
+        header, summary = open_batch(
+            data, start, end, needs_key=config.compact, earliest=earliest, latest=latest, own_times=True
+        )
+    except ProtocolError as error:
+        raise _refusal(error) from error
+    attributes = header.attributes
+    if header.length != end - start - PREFIX_SIZE or (
+        origin is _CLIENT
+        and (
             header.base_offset != 0
             or header.count != header.last_offset_delta + 1
-            or attributes & _CONTROL
+            or attributes & CONTROL
             or (header.producer_id != NO_PRODUCER_ID and header.base_sequence < 0)
-        ):
-            _refuse_client_header(header)
-        if end - start > config.max_message_bytes:
-            raise too_large(end - start, config)
-        codec = attributes & _COMPRESSION
-        wanted = config.compression_type
-        if wanted != "producer" and _CODECS[wanted] != codec and not attributes & _CONTROL:
-            return _recompressed(data, start, end, header, config, now_ms)
-        latest = header.max_timestamp
-        if codec or config.compact or config.message_timestamp_before_max_ms != _NO_LIMIT:
-            latest = _open_batch(data, start, end, header, config, now_ms)
-    except InvalidRecordError as error:
-        raise KafkaError(ErrorCode.INVALID_RECORD, f"The batch is not valid: {error}.") from error
-    except ProtocolError as error:
-        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"The batch is damaged: {error}.") from error
-    if config.message_timestamp_type == "LogAppendTime":
-        if attributes & _APPEND_TIME:
-            _refuse_append_time(header)
+        )
+    ):
+        raise _refused_header(header, end - start)
+    if attributes & TIMESTAMP_TYPE and (append_time or header.max_timestamp == NO_TIMESTAMP):
+        raise _refused_append_time(header)
+    wanted = config.compression_type
+    packing = wanted != "producer" and _CODECS[wanted] != attributes & COMPRESSION and not attributes & CONTROL
+    if packing or (summary is None and not attributes & CONTROL):
+        opening = _Opening(data, start, end, header, config, earliest, latest)
+        try:
+            if packing:
+                return opening.packed(_CODECS[wanted], summary, now_ms, patient=patient)
+            summary = opening.summary(patient=patient)
+        except ProtocolError as error:
+            # The bytes arrived as they were sent: sending them again would not help.
+            raise KafkaError(ErrorCode.INVALID_RECORD, f"The batch is not valid: {error}.") from error
+    newest = header.max_timestamp
+    if summary is not None:
+        if summary.refused:
+            raise _refused_records(summary, earliest, latest)
+        newest = max(summary.max_timestamp, NO_TIMESTAMP)
+    if append_time:
         return data, start, end, header, now_ms, now_ms
-    if latest - now_ms > config.message_timestamp_after_max_ms:
-        _refuse_timestamps(decode_batch(data, start, end, check_crc=False), config, now_ms)
-    if attributes & _APPEND_TIME or latest != header.max_timestamp:
-        set_max_timestamp(data, start, TimestampType.CREATE_TIME, latest)
-    return data, start, end, header, latest, NO_TIMESTAMP
+    if attributes & TIMESTAMP_TYPE or newest != header.max_timestamp:
+        set_max_timestamp(data, start, TimestampType.CREATE_TIME, newest)
+    return data, start, end, header, newest, NO_TIMESTAMP
 
 
 def check_raft_batches(data: memoryview, start: int, end: int, leader_epoch: int) -> list[BatchHeader]:
@@ -101,80 +156,132 @@ def too_large(size: int, config: LogConfig) -> KafkaError:
     )
 
 
-def _refuse_client_header(header: BatchHeader) -> None:
-    if header.base_offset != 0:
-        raise InvalidRecordError(f"its offsets begin with {header.base_offset} instead of 0")
-    if header.count != header.last_offset_delta + 1 or header.count <= 0:
-        raise InvalidRecordError(f"it announces {header.count} records for {header.last_offset_delta + 1} offsets")
-    if header.attributes & _CONTROL:
-        raise InvalidRecordError("clients may not write control records")
-    raise InvalidRecordError(f"producer {header.producer_id} gave it the sequence {header.base_sequence}")
+def _refusal(error: ProtocolError) -> KafkaError:
+    if isinstance(error, InvalidRecordError):
+        return KafkaError(ErrorCode.INVALID_RECORD, f"The batch is not valid: {error}.")
+    return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"The batch is damaged: {error}.")
 
 
-def _open_batch(data: memoryview, start: int, end: int, header: BatchHeader, config: LogConfig, now_ms: int) -> int:
-    """Looks at the records; returns their latest timestamp, which the header may have wrong."""
-    if header.attributes & _CONTROL:
-        return header.max_timestamp
-    summary = validate_batch(header, data, start)
-    if config.compact and summary.first_without_key >= 0:
-        _refuse_keyless(decode_batch(data, start, end, check_crc=False))
-    if (
-        config.message_timestamp_type == "CreateTime"
-        and now_ms - summary.min_timestamp > config.message_timestamp_before_max_ms
-    ):
-        _refuse_timestamps(decode_batch(data, start, end, check_crc=False), config, now_ms)
-    return summary.max_timestamp
+def _refused_header(header: BatchHeader, size: int) -> KafkaError:
+    if header.size != size:
+        reason = "there must be one batch and there are more"
+    elif header.base_offset != 0:
+        reason = f"its offsets begin with {header.base_offset} instead of 0"
+    elif header.count != header.last_offset_delta + 1:
+        reason = f"it announces {header.count} records for {header.last_offset_delta + 1} offsets"
+    elif header.attributes & CONTROL:
+        reason = "clients may not write control records"
+    else:
+        reason = f"producer {header.producer_id} gave it the sequence {header.base_sequence}"
+    return KafkaError(ErrorCode.INVALID_RECORD, f"The batch is not valid: {reason}.")
+
+
+# ------------------------------------------------------------------------------------------------- unpacking
+
+
+class _Opening:
+    """A batch whose records have to be unpacked, packed, or both."""
+
+    def __init__(
+        self,
+        data: memoryview,
+        start: int,
+        end: int,
+        header: BatchHeader,
+        config: LogConfig,
+        earliest: int,
+        latest: int,
+    ) -> None:
+        self._head = data[start : start + HEADER_SIZE]
+        self._body = data[start + HEADER_SIZE : end]
+        self._header = header
+        self._codec = header.attributes & COMPRESSION
+        self._config = config
+        self._earliest = earliest
+        self._latest = latest
+
+    def summary(self, *, patient: bool) -> RecordsSummary:
+        """What the records in a compressed batch are like."""
+        try:
+            body = decompress(self._codec, self._body, AT_ONCE)
+        except Oversized:
+            if patient:
+                raise Postponed from None
+            return self._walked(None)
+        return check_records(
+            self._header,
+            body,
+            needs_key=self._config.compact,
+            earliest=self._earliest,
+            latest=self._latest,
+            own_times=True,
+        )
+
+    def packed(self, codec: Compression, summary: RecordsSummary | None, now_ms: int, *, patient: bool) -> ValidBatch:
+        """The batch in the codec the topic asks for: the same records under a header that says so."""
+        if summary is not None and summary.refused:
+            raise _refused_records(summary, self._earliest, self._latest)
+        if patient and (self._codec or len(self._body) > PACKED_AT_ONCE):
+            raise Postponed
+        config = self._config
+        out = bytearray(self._head)
+        walked = self._walked(packer(codec, _level(codec, config)), out)
+        if walked.refused:
+            raise _refused_records(walked, self._earliest, self._latest)
+        if len(out) > config.max_message_bytes:
+            raise too_large(len(out), config)
+        out[ATTRIBUTES_AT] = 0
+        out[FLAGS_AT] = codec | self._header.attributes & TRANSACTIONAL
+        _LENGTH.pack_into(out, LENGTH_AT, len(out) - PREFIX_SIZE)
+        append_time = config.message_timestamp_type == "LogAppendTime"
+        newest = now_ms if append_time else max(walked.max_timestamp, NO_TIMESTAMP)
+        set_max_timestamp(out, 0, TimestampType.CREATE_TIME, newest)
+        return memoryview(out), 0, len(out), read_header(out), newest, now_ms if append_time else NO_TIMESTAMP
+
+    def _walked(self, stream: Packer | None, out: bytearray | None = None) -> RecordsSummary:
+        """Looks at the records window by window; what it has seen goes through `stream` to `out`."""
+        walk = RecordWalk(
+            self._header,
+            needs_key=self._config.compact,
+            earliest=self._earliest,
+            latest=self._latest,
+            own_times=True,
+        )
+        for window in windows(self._codec, self._body):
+            walk.feed(window)
+            if stream is not None and out is not None:
+                out += stream.compress(window)
+        if stream is not None and out is not None:
+            out += stream.flush()
+        return walk.finish()
 
 
 # ------------------------------------------------------------------------------------------------ rewriting
-
-
-def _recompressed(
-    data: memoryview, start: int, end: int, header: BatchHeader, config: LogConfig, now_ms: int
-) -> ValidBatch:
-    """The batch in the codec the topic asks for."""
-    if header.attributes & _APPEND_TIME and config.message_timestamp_type == "LogAppendTime":
-        _refuse_append_time(header)
-    if header.count:
-        validate_batch(header, data, start)
-    records = decode_batch(data, start, end, check_crc=False)
-    return _encoded(records, config, now_ms, _CODECS[config.compression_type], header)
 
 
 def _rewritten_message_set(data: memoryview, start: int, end: int, config: LogConfig, now_ms: int) -> ValidBatch:
     """Messages of formats 0 and 1 become one batch of format 2, as they are stored since."""
     try:
         records = decode_batch(data, start, end)
-        codec = data[start + 17] & _COMPRESSION
-    except InvalidRecordError as error:
-        raise KafkaError(ErrorCode.INVALID_RECORD, f"The messages are not valid: {error}.") from error
+        codec = data[start + 17] & COMPRESSION
     except ProtocolError as error:
-        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"The messages are damaged: {error}.") from error
+        raise _refusal(error) from error
     if not records:
         raise KafkaError(ErrorCode.INVALID_RECORD, "There are no messages to append.")
     wanted = config.compression_type
-    return _encoded(records, config, now_ms, _CODECS.get(wanted, Compression(codec)), None)
+    return _encoded(records, config, now_ms, _CODECS.get(wanted, Compression(codec)))
 
 
-def _encoded(
-    records: list[Record], config: LogConfig, now_ms: int, codec: Compression, like: BatchHeader | None
-) -> ValidBatch:
-    """Records as a new batch with consecutive offsets; `like` is the batch whose producer and flags it keeps."""
-    if config.compact and any(record.key is None for record in records):
-        _refuse_keyless(records)
+def _encoded(records: list[Record], config: LogConfig, now_ms: int, codec: Compression) -> ValidBatch:
+    """Records as a new batch with consecutive offsets."""
     append_time = config.message_timestamp_type == "LogAppendTime"
-    if not append_time:
-        _check_timestamps(records, config, now_ms)
+    _check_messages(records, config, now_ms, append_time)
     latest = now_ms if append_time else max(record.timestamp for record in records)
     batch = bytearray(
         encode_batch(
             [(record.timestamp, record.key, record.value, record.headers) for record in records],
             compression=codec,
             level=_level(codec, config),
-            producer_id=like.producer_id if like else -1,
-            producer_epoch=like.producer_epoch if like else -1,
-            base_sequence=like.base_sequence if like else -1,
-            is_transactional=like.is_transactional if like else False,
         )
     )
     if len(batch) > config.max_message_bytes:
@@ -196,40 +303,40 @@ def _level(codec: Compression, config: LogConfig) -> int | None:
 # ------------------------------------------------------------------------------------------------- refusals
 
 
-def _check_timestamps(records: list[Record], config: LogConfig, now_ms: int) -> None:
-    times = [record.timestamp for record in records if record.timestamp != NO_TIMESTAMP]
-    if times and not (
-        now_ms - min(times) <= config.message_timestamp_before_max_ms
-        and max(times) - now_ms <= config.message_timestamp_after_max_ms
-    ):
-        _refuse_timestamps(records, config, now_ms)
-
-
-def _refuse_timestamps(records: list[Record], config: LogConfig, now_ms: int) -> None:
-    """Names the records outside the range. Records without a timestamp are never outside."""
-    earliest = now_ms - config.message_timestamp_before_max_ms
-    latest = now_ms + config.message_timestamp_after_max_ms
-    errors = tuple(
-        RecordError(index, f"The timestamp {record.timestamp} is not between {earliest} and {latest}.")
+def _check_messages(records: list[Record], config: LogConfig, now_ms: int, append_time: bool) -> None:
+    """What the kernel asks of records of format 2, of those that had another."""
+    earliest = _MIN_INT64 if append_time else now_ms - config.message_timestamp_before_max_ms
+    latest = _MAX_INT64 if append_time else now_ms + config.message_timestamp_after_max_ms
+    refusals = tuple(
+        (index, record.timestamp, keyless)
         for index, record in enumerate(records)
-        if record.timestamp != NO_TIMESTAMP and not earliest <= record.timestamp <= latest
+        if (keyless := config.compact and record.key is None)
+        or not (earliest <= record.timestamp <= latest or record.timestamp == NO_TIMESTAMP)
     )
-    if errors:
-        raise RefusedRecords(
-            ErrorCode.INVALID_TIMESTAMP, f"{len(errors)} records have timestamps out of range.", errors
+    if refusals:
+        named = refusals[:_ERRORS_NAMED]
+        raise _refused_records(RecordsSummary(len(records), -1, -1, -1, len(refusals), named), earliest, latest)
+
+
+def _refused_records(summary: RecordsSummary, earliest: int, latest: int) -> RefusedRecords:
+    errors = tuple(
+        RecordError(
+            index,
+            "A record of a compacted topic needs a key."
+            if keyless
+            else f"The timestamp {timestamp} is not between {earliest} and {latest}.",
         )
+        for index, timestamp, keyless in summary.refusals
+    )
+    without_key = sum(keyless for _, _, keyless in summary.refusals)
+    if without_key == len(errors):
+        return RefusedRecords(ErrorCode.INVALID_RECORD, f"{summary.refused} records have no key.", errors)
+    return RefusedRecords(
+        ErrorCode.INVALID_TIMESTAMP, f"{summary.refused} records are refused, some for their timestamps.", errors
+    )
 
 
-def _refuse_append_time(header: BatchHeader) -> None:
+def _refused_append_time(header: BatchHeader) -> RefusedRecords:
     message = "A producer may not mark its timestamps as LogAppendTime."
     errors = tuple(RecordError(index, message) for index in range(min(header.count, _ERRORS_NAMED)))
-    raise RefusedRecords(ErrorCode.INVALID_TIMESTAMP, message, errors)
-
-
-def _refuse_keyless(records: list[Record]) -> None:
-    errors = tuple(
-        RecordError(index, "A record of a compacted topic needs a key.")
-        for index, record in enumerate(records)
-        if record.key is None
-    )
-    raise RefusedRecords(ErrorCode.INVALID_RECORD, f"{len(errors)} records have no key.", errors)
+    return RefusedRecords(ErrorCode.INVALID_TIMESTAMP, message, errors)

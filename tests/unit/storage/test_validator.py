@@ -124,7 +124,7 @@ def test_compressed_batches_must_hold_what_they_announce(log):
 def test_compressed_bytes_that_are_none(log):
     data = batch(b"a" * 100, compression=Compression.GZIP)
     data[61:] = bytes(len(data) - 61)
-    assert refusal(log, with_checksum(data)).code == ErrorCode.CORRUPT_MESSAGE
+    assert refusal(log, with_checksum(data)).code == ErrorCode.INVALID_RECORD
 
 
 def test_a_wrong_max_timestamp_is_put_right_in_compressed_batches(log):

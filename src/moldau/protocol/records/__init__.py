@@ -25,7 +25,7 @@ from moldau._speed import (
 )
 from moldau.protocol.records.batch import HEADER_SIZE, batch_body, decode_batch, to_columns, validate_batch
 from moldau.protocol.records.builder import BatchBuilder, BatchFields, TimestampType, encode_batch
-from moldau.protocol.records.compression import MAX_DECOMPRESSED, Compression, compress, decompress
+from moldau.protocol.records.compression import MAX_DECOMPRESSED, Compression, Oversized, compress, decompress
 from moldau.protocol.records.control import (
     ControlType,
     EndTransaction,
@@ -49,6 +49,7 @@ __all__ = [
     "EndTransaction",
     "Header",
     "HeaderColumns",
+    "Oversized",
     "Record",
     "RecordData",
     "RecordsSummary",

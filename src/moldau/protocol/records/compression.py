@@ -1,19 +1,22 @@
 """The codecs of record batches, in one table, with decompression that cannot be made to eat memory.
 
 A few kilobytes can declare or really expand to gigabytes. Every decompressor here is told how much it may give back
-at most, looks at declared sizes before it allocates, and grows its output step by step where nothing is declared.
+at most, and looks at declared sizes before it allocates. Here all of it is given back at once; `streams` has the same
+codecs piece by piece.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from enum import IntEnum
 from struct import Struct
 from typing import Final, NamedTuple
 
 import cramjam
 import lz4.frame
+import zstandard
 
 from moldau._speed import raw_memory
 from moldau.errors import ProtocolError
@@ -22,7 +25,9 @@ from moldau.types import Buffer
 # What the records of one batch may grow to when nobody says otherwise: far above any batch a broker accepts.
 MAX_DECOMPRESSED: Final = 128 * 1024 * 1024
 
-_FIRST_STEP: Final = 64 * 1024
+
+class Oversized(ProtocolError):
+    """Compressed bytes that become more than whoever unpacks them wants."""
 
 
 class Compression(IntEnum):
@@ -34,19 +39,19 @@ class Compression(IntEnum):
 
 
 def compress(codec: int, data: Buffer, level: int | None = None) -> bytes:
-    return _codec(codec).compress(data, level)
+    return codec_of(codec).compress(data, level)
 
 
 def decompress(codec: int, data: Buffer, max_size: int = MAX_DECOMPRESSED) -> Buffer:
-    """ProtocolError for bytes that are not this codec's, end too early, or become more than `max_size` bytes."""
-    return _codec(codec).decompress(data, max_size)
+    """ProtocolError for bytes that are not this codec's or end too early, Oversized for more than `max_size` bytes."""
+    return codec_of(codec).decompress(data, max_size)
 
 
-def _too_large(max_size: int) -> ProtocolError:
-    return ProtocolError(f"the compressed records would grow beyond {max_size} bytes")
+def _too_large(max_size: int) -> Oversized:
+    return Oversized(f"the compressed records would grow beyond {max_size} bytes")
 
 
-def _broken(codec: str, reason: object = "they end too early") -> ProtocolError:
+def broken(codec: str, reason: object = "they end too early") -> ProtocolError:
     return ProtocolError(f"the records are not valid {codec} data: {reason}")
 
 
@@ -65,32 +70,36 @@ def _kept(data: Buffer, max_size: int) -> bytes:
 
 # ---------------------------------------------------------------------------------------------------- gzip
 
-_GZIP: Final = 31  # zlib's number for its largest window inside the gzip container
+GZIP_CONTAINER: Final = 31  # zlib's number for its largest window inside the gzip container
+_GZIP_STEP: Final = 1 << 20  # larger outputs cost more to grow than to join
 
 
 def _gzip(data: Buffer, level: int | None) -> bytes:
-    stream = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, _GZIP)
+    stream = zlib.compressobj(-1 if level is None else level, zlib.DEFLATED, GZIP_CONTAINER)
     return stream.compress(data) + stream.flush()
 
 
-def _gunzip(data: Buffer, max_size: int) -> bytes:
+def _gunzip(data: Buffer, max_size: int) -> Buffer:
     """A gzip file may consist of several members one after another; Java writes one, and reads all."""
     parts: list[bytes] = []
     room = max_size + 1
     rest: Buffer = data
     while True:
-        stream = zlib.decompressobj(_GZIP)
+        stream = zlib.decompressobj(GZIP_CONTAINER)
         try:
-            parts.append(stream.decompress(rest, room))
+            part = stream.decompress(rest, min(room, _GZIP_STEP))
+            while part:
+                parts.append(part)
+                room -= len(part)
+                if room <= 0:
+                    raise _too_large(max_size)
+                part = stream.decompress(stream.unconsumed_tail, min(room, _GZIP_STEP))
         except zlib.error as error:
-            raise _broken("gzip", error) from None
-        room -= len(parts[-1])
-        if room <= 0:
-            raise _too_large(max_size)
+            raise broken("gzip", error) from None
         if not stream.eof:
-            raise _broken("gzip")
+            raise broken("gzip")
         if not stream.unused_data:
-            return b"".join(parts)
+            return parts[0] if len(parts) == 1 else b"".join(parts)
         rest = stream.unused_data
 
 
@@ -99,24 +108,27 @@ def _gunzip(data: Buffer, max_size: int) -> bytes:
 # Java's snappy stream: this header (two version numbers follow the magic), then blocks of four bytes of length and raw
 # snappy. Other clients write one raw block without any of it, and Kafka reads both.
 _SNAPPY_MAGIC: Final = b"\x82SNAPPY\x00"
-_SNAPPY_HEADER: Final = _SNAPPY_MAGIC + b"\x00\x00\x00\x01\x00\x00\x00\x01"
-_SNAPPY_BLOCK: Final = 32 * 1024
+SNAPPY_HEADER: Final = _SNAPPY_MAGIC + b"\x00\x00\x00\x01\x00\x00\x00\x01"
+SNAPPY_BLOCK: Final = 32 * 1024
 _SNAPPY_EXPANSION: Final = 22  # three bytes of a copy become at most 64
 _INT32: Final = Struct(">i")
 
 
 def _snap(data: Buffer, level: int | None) -> bytes:
     view = memoryview(data)
-    parts = [_SNAPPY_HEADER]
-    for start in range(0, max(len(view), 1), _SNAPPY_BLOCK):  # nothing is one empty block: some readers insist on one
-        block = bytes(cramjam.snappy.compress_raw(view[start : start + _SNAPPY_BLOCK]))
-        parts.append(_INT32.pack(len(block)))
-        parts.append(block)
+    parts = [SNAPPY_HEADER]
+    # Nothing is one empty block: some readers insist on one.
+    parts += [snap_block(view[start : start + SNAPPY_BLOCK]) for start in range(0, max(len(view), 1), SNAPPY_BLOCK)]
     return b"".join(parts)
 
 
+def snap_block(data: Buffer) -> bytes:
+    block = bytes(cramjam.snappy.compress_raw(data))
+    return _INT32.pack(len(block)) + block
+
+
 def _unsnap(data: Buffer, max_size: int) -> Buffer:
-    blocks = _snappy_blocks(memoryview(data))
+    blocks = list(snappy_blocks(memoryview(data)))
     sizes = [_snappy_size(block) for block in blocks]
     total = sum(sizes)
     if total > max_size:
@@ -125,36 +137,48 @@ def _unsnap(data: Buffer, max_size: int) -> Buffer:
     view = memoryview(out)
     position = 0
     for block, size in zip(blocks, sizes, strict=True):
-        try:
-            written = cramjam.snappy.decompress_raw_into(block, view[position : position + size])
-        except cramjam.DecompressionError as error:
-            raise _broken("snappy", error) from None
-        if written != size:
-            raise _broken("snappy")
+        _unsnap_into(block, view[position : position + size])
         position += size
     return out
 
 
-def _snappy_blocks(data: memoryview) -> list[memoryview]:
+def unsnap_block(block: memoryview) -> Buffer:
+    size = _snappy_size(block)
+    if size > MAX_DECOMPRESSED:
+        raise _too_large(MAX_DECOMPRESSED)
+    out = raw_memory(size)
+    _unsnap_into(block, memoryview(out))
+    return out
+
+
+def _unsnap_into(block: memoryview, out: memoryview) -> None:
+    try:
+        written = cramjam.snappy.decompress_raw_into(block, out)
+    except cramjam.DecompressionError as error:
+        raise broken("snappy", error) from None
+    if written != len(out):
+        raise broken("snappy")
+
+
+def snappy_blocks(data: memoryview) -> Iterator[memoryview]:
     if not _at_magic(data, 0):
-        return [data]
-    blocks = []
+        yield data
+        return
     position = 0
     while position < len(data):
         if _at_magic(data, position):  # more than once where streams were joined
-            position += len(_SNAPPY_HEADER)
+            position += len(SNAPPY_HEADER)
             if position > len(data):
-                raise _broken("snappy")
+                raise broken("snappy")
             continue
         if len(data) - position < 4:
-            raise _broken("snappy")
+            raise broken("snappy")
         (size,) = _INT32.unpack_from(data, position)
         position += 4
         if not 0 < size <= len(data) - position:
-            raise _broken("snappy", "a block's length is wrong")
-        blocks.append(data[position : position + size])
+            raise broken("snappy", "a block's length is wrong")
+        yield data[position : position + size]
         position += size
-    return blocks
 
 
 def _at_magic(data: memoryview, position: int) -> bool:
@@ -168,10 +192,10 @@ def _snappy_size(block: memoryview) -> int:
         size |= (byte & 0x7F) << shift
         if byte < 0x80:
             if size > len(block) * _SNAPPY_EXPANSION:
-                raise _broken("snappy", "the declared size is impossible")
+                raise broken("snappy", "the declared size is impossible")
             return size
         shift += 7
-    raise _broken("snappy")
+    raise broken("snappy")
 
 
 # ------------------------------------------------------------------------------------------- lz4 and zstd
@@ -180,27 +204,45 @@ def _snappy_size(block: memoryview) -> int:
 _LZ4_DEFAULT_LEVEL: Final = 9
 _ZSTD_DEFAULT_LEVEL: Final = 3
 
+_ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+_ZSTD_BLOCK: Final = 128 * 1024  # what a compressed block becomes at most; one of another kind says how much
+_ZSTD_SMALLEST: Final = 9  # a frame with one empty block
+_ZSTD_BLOCKS_COUNTED: Final = 1024
+_ZSTD_STEP: Final = 1 << 18
+
 _LZ4_MAGIC: Final = b"\x04\x22\x4d\x18"
 _LZ4_DICTIONARY: Final = 0x01
 
 
 def _lz4(data: Buffer, level: int | None) -> bytes:
     """Blocks must be independent: Java's reader refuses linked ones."""
-    fast = level is None or level == _LZ4_DEFAULT_LEVEL
-    packed: bytes = lz4.frame.compress(data, compression_level=0 if fast else level, block_linked=False)
+    packed: bytes = lz4.frame.compress(data, compression_level=fast_lz4(level), block_linked=False)
     return packed
+
+
+def fast_lz4(level: int | None) -> int:
+    """Kafka's level in the numbers of the library."""
+    return 0 if level is None or level == _LZ4_DEFAULT_LEVEL else level
 
 
 def _unlz4(data: Buffer, max_size: int) -> Buffer:
     """The faster of two decompressors takes no limit, so it gets only what cannot become too large."""
     declared = lz4_content_size(data)
-    if declared <= max_size and _lz4_limit(data, max_size) <= max_size:
-        try:
+    if declared > max_size:
+        raise _too_large(max_size)
+    try:
+        if _lz4_limit(data, max_size) <= max_size:
             unpacked: bytes = lz4.frame.decompress(data)
-        except (RuntimeError, ValueError) as error:
-            raise _broken("lz4", error) from None
-        return unpacked
-    return _grow("lz4", cramjam.lz4.decompress_into, data, declared, max_size)
+            return unpacked
+        stream = lz4.frame.LZ4FrameDecompressor(return_bytearray=True)
+        out: bytearray = stream.decompress(data, max_size + 1)
+    except (RuntimeError, ValueError) as error:
+        raise broken("lz4", error) from None
+    if len(out) > max_size:
+        raise _too_large(max_size)
+    if not stream.eof or stream.unused_data:
+        raise broken("lz4")
+    return out
 
 
 def _lz4_limit(data: Buffer, max_size: int) -> int:
@@ -222,33 +264,70 @@ def _lz4_limit(data: Buffer, max_size: int) -> int:
 
 
 def _zstd(data: Buffer, level: int | None) -> bytes:
-    return bytes(cramjam.zstd.compress(data, _ZSTD_DEFAULT_LEVEL if level is None else level))
+    packed: bytes = zstandard.ZstdCompressor(zstd_level(level)).compress(data)
+    return packed
+
+
+def zstd_level(level: int | None) -> int:
+    return _ZSTD_DEFAULT_LEVEL if level is None else level
+
+
+# Each takes longer to make than to use, and none may be used by two threads at once: taken from here, and put back.
+_decompressors: Final[deque[zstandard.ZstdDecompressor]] = deque(maxlen=8)
 
 
 def _unzstd(data: Buffer, max_size: int) -> Buffer:
-    return _grow("zstd", cramjam.zstd.decompress_into, data, zstd_content_size(data), max_size)
+    limit = _zstd_limit(data, max_size)
+    try:
+        decompressor = _decompressors.pop()
+    except IndexError:
+        decompressor = zstandard.ZstdDecompressor()
+    try:
+        if limit <= max_size:
+            unpacked: bytes = decompressor.decompress(data, max_output_size=max(limit, 1))
+            return unpacked
+        out = bytearray()
+        with decompressor.stream_reader(data, read_across_frames=True) as stream:
+            while part := stream.read(_ZSTD_STEP):
+                out += part
+                if len(out) > max_size:
+                    raise _too_large(max_size)
+        return out
+    except zstandard.ZstdError as error:
+        raise broken("zstd", error) from None
+    finally:
+        _decompressors.append(decompressor)
 
 
-def _grow(name: str, into: Callable[[Buffer, bytearray], int], data: Buffer, declared: int, max_size: int) -> Buffer:
-    """Tries larger and larger outputs, since streaming writers, Java's among them, do not declare a size.
-
-    A failed try says "too small" and "broken" alike, so broken bytes are tried a few times; the tries together cost
-    a seventh more than the largest.
-    """
+def _zstd_limit(data: Buffer, max_size: int) -> int:
+    """What a frame may hold at most, by its blocks, whose lengths stand before each. Something above `max_size` where
+    they do not say: more than one frame, or more blocks than are quickly counted. RFC 8878, section 3.1.1."""
+    if len(data) < _ZSTD_SMALLEST:
+        raise broken("zstd")
+    if data[:4] != _ZSTD_MAGIC:
+        return max_size + 1
+    declared = zstd_content_size(data)
     if declared > max_size:
         raise _too_large(max_size)
-    size = max(declared, 4 * len(data), _FIRST_STEP)
-    while True:
-        out = raw_memory(min(size, max_size))
-        try:
-            written = into(data, out)
-        except cramjam.DecompressionError as error:
-            if size >= max_size:
-                raise _broken(name, error) from None
-        else:
-            del out[written:]
-            return out
-        size *= 8
+    descriptor = data[4]
+    position = 5 + (not descriptor & 0x20) + (0, 1, 2, 4)[descriptor & 3]
+    position += (descriptor >> 5 & 1, 2, 4, 8)[descriptor >> 6]
+    limit = 0
+    for _ in range(_ZSTD_BLOCKS_COUNTED):
+        if position + 3 > len(data):
+            raise broken("zstd")
+        block = int.from_bytes(data[position : position + 3], "little")
+        kind, size = block >> 1 & 3, block >> 3
+        position += 3 + (1 if kind == 1 else size)
+        limit += size if kind < 2 else _ZSTD_BLOCK
+        if block & 1:
+            end = position + (4 if descriptor & 0x04 else 0)
+            if end > len(data):
+                raise broken("zstd")
+            return declared or limit if end == len(data) else max_size + 1
+        if limit > max_size and not declared:
+            break
+    return max_size + 1
 
 
 def lz4_content_size(data: Buffer) -> int:
@@ -319,7 +398,7 @@ _CODECS: Final[dict[int, _Codec]] = {
 }
 
 
-def _codec(number: int) -> _Codec:
+def codec_of(number: int) -> _Codec:
     try:
         return _CODECS[number]
     except KeyError:
