@@ -404,6 +404,10 @@ cdef class RecordWalk:
     def __dealloc__(self):
         walk_end(&self._walk)
 
+    @property
+    def position(self):
+        return self._begun
+
     def feed(self, data not None):
         cdef Py_buffer view
         cdef Py_ssize_t last

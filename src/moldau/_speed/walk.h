@@ -46,6 +46,7 @@ typedef struct {
     /* What was found. */
     int64_t lowest, highest;
     int32_t index, first_keyless, refused;
+    int32_t last_delta; /* where there may be gaps, offsets still have to grow */
     refused_record *named;
     /* The record that a window has cut. */
     int stage, taken;
@@ -59,6 +60,7 @@ static void walk_begin(record_walk *walk)
     walk->lowest = INT64_MAX;
     walk->highest = INT64_MIN;
     walk->index = walk->refused = 0;
+    walk->last_delta = -1;
     walk->first_keyless = -1;
     walk->named = NULL;
     walk->stage = BETWEEN;
@@ -103,6 +105,23 @@ static inline void walk_count(record_walk *walk, int64_t timestamp, int32_t key_
         walk->first_keyless = walk->index;
     walk_judge(walk, timestamp, key_size);
     walk->index++;
+}
+
+/* `next_record` for records one after the other. */
+static inline const uint8_t *walk_next(
+    record_walk *walk, const uint8_t *p, const uint8_t *end, int32_t index, record_parts *parts, int *fault)
+{
+    int32_t delta;
+    p = next_record(&walk->frame, p, end, walk->consecutive ? index : -1, parts, fault);
+    if (!p)
+        return NULL;
+    delta = (int32_t)(parts->offset - walk->frame.base_offset);
+    if (delta <= walk->last_delta) {
+        *fault = FAULT_OFFSET;
+        return NULL;
+    }
+    walk->last_delta = walk->consecutive ? -1 : delta;
+    return p;
 }
 
 /* What a pass over records finds, in variables that the compiler can keep in registers. */
@@ -194,7 +213,7 @@ static const uint8_t *walk_until(
     while (tally.index < frame.count && p < limit) {
         after = common ? pass_common(&frame, p, end, &tally) : NULL;
         if (!after) {
-            after = next_record(&frame, p, end, walk->consecutive ? tally.index : -1, &parts, fault);
+            after = walk_next(walk, p, end, tally.index, &parts, fault);
             if (!after)
                 break;
             if (parts.timestamp < tally.lowest)
@@ -264,7 +283,7 @@ static inline void walk_stage(record_walk *walk, int stage)
     walk->taken = 0;
 }
 
-/* The end of a cut record: the same questions in the same order as in `next_record`. */
+/* The end of a cut record: the same questions in the same order as in `next_record` and `walk_next`. */
 static int walk_cut_record_ends(record_walk *walk)
 {
     int64_t timestamp;
@@ -275,6 +294,9 @@ static int walk_cut_record_ends(record_walk *walk)
         return FAULT_OFFSET;
     if (__builtin_add_overflow(walk->frame.base_timestamp, walk->timestamp_delta, &timestamp))
         return FAULT_TIMESTAMP;
+    if (walk->offset_delta <= walk->last_delta)
+        return FAULT_OFFSET;
+    walk->last_delta = walk->consecutive ? -1 : walk->offset_delta;
     if (walk->frame.has_append_time)
         timestamp = walk->frame.append_time;
     walk_count(walk, timestamp, walk->key_size);
@@ -402,8 +424,7 @@ static int walk_window(record_walk *walk, const uint8_t *p, const uint8_t *end, 
         if (walk->index == walk->frame.count)
             return p == end ? FAULT_NONE : FAULT_TRAILING;
         while (walk->index < walk->frame.count && !walk_is_cut(p, end)) {
-            const uint8_t *after
-                = next_record(&walk->frame, p, end, walk->consecutive ? walk->index : -1, &parts, &fault);
+            const uint8_t *after = walk_next(walk, p, end, walk->index, &parts, &fault);
             if (!after)
                 return fault;
             walk_count(walk, parts.timestamp, parts.key_size);

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from moldau.storage.verification import LogReport, LogToVerify
 
 VERIFY_EPILOG: Final = """\
-Reads every batch of every log and checks checksums and the order of offsets and epochs, then the offset, time and
-transaction indexes against the log, producer snapshots, epochs, checkpoints and properties. DIR is a data directory
-(log.dirs) or the directory of one log. Nothing is written. After an unclean stop the torn end of a log is no damage:
-it is told as a note, as are files that were being deleted or replaced.
+Reads every batch of every log and checks checksums, each record in it and the order of offsets and epochs, then the
+offset, time and transaction indexes against the log, producer snapshots, epochs, checkpoints and properties. Records of
+compressed batches are unpacked and looked at with --deep. DIR is a data directory (log.dirs) or the directory of one
+log. Nothing is written. After an unclean stop the torn end of a log is no damage: it is told as a note, as are files
+that were being deleted or replaced.
 
 Exit status 4 means that damage was found.
 
@@ -47,7 +48,7 @@ class ReadOnlyDisk(RealDisk):
 
 def configure_verify(parser: ArgumentParser) -> None:
     parser.add_argument("directory", metavar="DIR", help="a data directory, or the directory of one log")
-    parser.add_argument("--deep", action="store_true", help="also open every batch and look at its records")
+    parser.add_argument("--deep", action="store_true", help="also unpack compressed batches and look at their records")
     parser.add_argument("--jobs", type=int, metavar="N", help="processes to read with; one per processor by default")
     parser.add_argument("--json", action="store_true", help="the report as JSON")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from struct import pack
@@ -10,6 +11,7 @@ from struct import pack
 import pytest
 from storage_kit import NOW, append, batch, marker
 
+from malformed_batches import KINDS, TIME, batch_of, record, sized
 from moldau.config.broker import BrokerConfig
 from moldau.config.topic import LogConfig
 from moldau.protocol.records import Compression
@@ -146,16 +148,58 @@ def test_epochs_and_checkpoints(data):
     assert any("cluster.id" in problem for problem in verify_directory(RealDisk(), str(data), {}).problems)
 
 
-def test_a_record_that_cannot_be_opened_shows_only_in_depth(data):
-    from moldau._speed import crc32c
+def write_log(data, batches):
+    """The first segment of the log anew, with these batches only; nothing else is left of it."""
+    for path in (data / "orders-0").iterdir():
+        if path.suffix in (".log", ".index", ".timeindex", ".txnindex", ".snapshot"):
+            path.unlink()
+    place = data / "orders-0"
+    (place / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
+    content, offset = b"", 0
+    for one in batches:
+        content += pack(">q", offset) + one[8:12] + pack(">i", 0) + one[16:]
+        offset += int.from_bytes(one[57:61], "big")
+    (place / LOG).write_bytes(content)
+    for suffix in (".index", ".timeindex"):
+        (place / LOG.replace(".log", suffix)).write_bytes(b"")
+    return content
 
-    file = files(data, ".log")[0]
-    content = bytearray(file.read_bytes())
-    content[61] = 0xFF  # the length of the first record, with a checksum that fits
-    content[17:21] = pack(">I", crc32c(content, 21, 12 + int.from_bytes(content[8:12], "big")))
-    file.write_bytes(content)
+
+# More records than bytes is damage that the header alone shows.
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "no records"])
+def test_records_that_are_none(data, kind):
+    """As an earlier version took them, or somebody's disk keeps them: told with place and reason, plain ones always."""
+    body, count = KINDS[kind]
+    good = batch_of(record(0), 1)
+    bad = batch_of(body, count)
+    write_log(data, [good, bad, good])
+    (problem,) = check(data).problems
+    where = int(re.search(rf"position (\d+), offsets 1\.\.{count}: ", problem)[1])
+    assert len(good) + 61 <= where <= len(good) + len(bad)
+    assert problem.startswith(LOG)
+    packed = batch_of(body, count, codec=Compression.LZ4)
+    write_log(data, [good, packed, good])
     assert check(data).problems == []
-    assert any("cannot be opened" in problem for problem in check(data, deep=True).problems)
+    (problem,) = check(data, deep=True).problems
+    assert f"of what the batch at position {len(good)} unpacks to, offsets 1..{count}: " in problem
+
+
+def test_a_header_that_lies_about_its_latest_record(data):
+    write_log(data, [batch_of(record(0), 1, max_timestamp=5)])
+    (problem,) = check(data).problems
+    assert f"says its latest record is of 5, but that is of {TIME}" in problem
+
+
+def test_a_batch_larger_than_what_is_read_at_once_is_opened_too(data):
+    large = record(1, value=sized(bytes(5 << 20)))
+    good = batch_of(record(0), 1)
+    assert write_log(data, [good, batch_of(record(0) + large, 2), good])
+    assert check(data).problems == []
+    write_log(data, [good, batch_of(record(0) + large + record(0), 3), good])
+    (problem,) = check(data).problems
+    assert f"position {len(good) + 61 + len(record(0) + large)}, offsets 1..3: the record's offset" in problem
+    write_log(data, [good, batch_of(record(0) + large + record(0), 3, codec=Compression.GZIP), good])
+    assert len(check(data, deep=True).problems) == 1
 
 
 def moldau(*arguments):

@@ -187,18 +187,21 @@ def check_records(
 ) -> RecordsSummary:
     """Walks the uncompressed records of a batch without keeping any.
 
-    Producers send `consecutive` offsets, one for each; a batch that was compacted has gaps. Records without a key
-    where one is needed, and those whose timestamp is not between `earliest` and `latest`, are counted and the first of
-    them named: it is for the caller to say what becomes of the batch. A record without a timestamp (-1) is never too
-    early. With `own_times` the timestamps are the records' own even if the batch claims to have the broker's.
+    Producers send `consecutive` offsets, one for each; in a batch that was compacted they have gaps, and grow. Records
+    without a key where one is needed, and those whose timestamp is not between `earliest` and `latest`, are counted
+    and the first of them named: it is for the caller to say what becomes of the batch. A record without a timestamp
+    (-1) is never too early. With `own_times` the timestamps are the records' own even if the batch claims to have the
+    broker's.
     """
     if consecutive and header.count != header.last_offset_delta + 1:
         raise fault(Fault.COUNTS, start)
     if own_times:
         header = replace(header, attributes=header.attributes & ~TIMESTAMP_TYPE)
+    position = start
     tally = _Tally(needs_key, earliest, latest)
     for _, timestamp, record in walk_records(header, data, start, end, consecutive):
-        tally.count(timestamp, record)
+        tally.count(timestamp, record, position)
+        position = take_record(data, position, len(data) if end is None else end)[1]
     return tally.summary()
 
 
@@ -267,6 +270,11 @@ class RecordWalk:
         self._rest = b""
         self._begun = 0
 
+    @property
+    def position(self) -> int:
+        """Where the record begins that was not yet whole, or that was at fault, counted from the first window on."""
+        return self._begun
+
     def feed(self, data: Buffer) -> None:
         """The next window. What is wrong with a record is said as soon as it can be seen, at the latest by `finish`."""
         rest = self._rest + bytes(data)
@@ -279,7 +287,7 @@ class RecordWalk:
                     raise fault(Fault.RECORD, self._begun) from None
                 break
             _, timestamp = _place(self._header, self._index, record, self._begun, self._consecutive)
-            self._tally.count(timestamp, record)
+            self._tally.count(timestamp, record, self._begun)
             self._index += 1
             self._begun += after - position
             position = after
@@ -309,11 +317,14 @@ class _Tally:
         self._earliest = earliest
         self._latest = latest
         self._records = self._refused = 0
-        self._lowest = self._highest = self._keyless = -1
+        self._lowest = self._highest = self._keyless = self._delta = -1
         self._named: list[Refusal] = []
 
-    def count(self, timestamp: int, record: RecordParts) -> None:
+    def count(self, timestamp: int, record: RecordParts, position: int) -> None:
         index = self._records
+        if record.offset_delta <= self._delta:
+            raise fault(Fault.OFFSET, position)
+        self._delta = record.offset_delta
         if index == 0 or timestamp < self._lowest:
             self._lowest = timestamp
         if index == 0 or timestamp > self._highest:
