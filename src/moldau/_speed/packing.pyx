@@ -7,7 +7,7 @@ once, and then writes them.
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc
-from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from moldau._speed.accumulator cimport hash_of
@@ -74,6 +74,27 @@ cdef inline const uint8_t *bytes_at(const Column *column, Py_ssize_t row, int64_
     first = number_at(column.offsets, column.start + row)
     size[0] = number_at(column.offsets, column.start + row + 1) - first
     return column.data + first
+
+
+cdef inline uint64_t mix(uint64_t state, uint64_t word) noexcept nogil:
+    state = (state ^ word) * <uint64_t> 0x9E3779B97F4A7C15
+    return state ^ (state >> 32)
+
+
+cdef inline uint64_t mix_bytes(uint64_t state, const Column *column, Py_ssize_t row) noexcept nogil:
+    cdef int64_t size, at = 0
+    cdef uint64_t word
+    cdef const uint8_t *content = bytes_at(column, row, &size)
+    state = mix(state, <uint64_t> size)
+    while at + 8 <= size:
+        memcpy(&word, content + at, 8)
+        state = mix(state, word)
+        at += 8
+    if at < size:
+        word = 0
+        memcpy(&word, content + at, size - at)
+        state = mix(state, word)
+    return state
 
 
 cdef int check_offsets(const Column *column, Py_ssize_t rows, Py_ssize_t size) noexcept nogil:
@@ -363,6 +384,37 @@ cdef class RowPacker:
         writer.last_offset_delta += <int32_t> (last - first)
         self.cursors[where] = <int32_t> last
         return last - first
+
+    def digest(self, uint64_t seed):
+        cdef uint64_t total = 0
+        cdef Py_ssize_t at
+        if self.walking:
+            raise RuntimeError("another thread is using this packer")
+        self.walking = True
+        with nogil:
+            for at in range(self.selected):
+                total += self.digest_of(at if self.select == NULL else number_at(self.select, at), seed)
+        self.walking = False
+        return self.selected, total
+
+    cdef uint64_t digest_of(self, Py_ssize_t row, uint64_t state) noexcept nogil:
+        cdef Py_ssize_t entry, first = 0, last = 0
+        cdef int64_t number
+        state = mix_bytes(state, &self.keys, row)
+        state = mix_bytes(state, &self.values, row)
+        if self.headers.present and is_valid(&self.headers, row):
+            first = number_at(self.headers.offsets, self.headers.start + row)
+            last = number_at(self.headers.offsets, self.headers.start + row + 1)
+        state = mix(state, last - first)
+        for entry in range(first, last):
+            state = mix_bytes(state, &self.header_keys, entry)
+            state = mix_bytes(state, &self.header_values, entry)
+        if self.partitions.present and is_valid(&self.partitions, row):
+            state = mix(state, number_at(self.partitions.data, self.partitions.start + row))
+        if self.timestamps.present and is_valid(&self.timestamps, row):
+            memcpy(&number, self.timestamps.data + 8 * (self.timestamps.start + row), 8)
+            state = mix(state, <uint64_t> number)
+        return mix(state, state >> 29)
 
     cdef int check(self, partition) except -1:
         if not 0 <= partition < self.count:

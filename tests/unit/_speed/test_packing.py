@@ -115,6 +115,35 @@ def test_the_twins_agree(
         how = {"select": select, "stick": stick, "sticky": [3, 1], "timestamp": stamped}
         plain = packed((packing.RowPacker, reference.RecordWriter), given_columns, count, size, **how)
         assert packed(compiled(), given_columns, count, size, **how) == plain
+        digests = [
+            packer(*given_columns, select=select, timestamp=stamped).digest(stick * 0x1234567890ABCDEF % (1 << 64))
+            for packer in (packing.RowPacker, compiled()[0])
+        ]
+        assert digests[0] == digests[1]
+
+
+def test_a_digest_knows_rows_in_any_order_and_in_any_pieces(kernel: Any) -> None:
+    rows: list[Row] = [
+        (None, b"v", None, None),
+        (b"", b"v", None, None),
+        (b"v", None, None, None),
+        (b"", b"", [("a", None)], None),
+        (b"", b"", [("a", b"")], 1),
+        (b"key", b"0123456789", [("a", b"b"), ("c", b"d")], 1),
+        (b"key", b"0123456789\0", [("a", b"b"), ("c", b"d")], 1),
+        (b"key", b"0123456789", [("a", b"b"), ("c", b"d")], 2),
+    ]
+
+    def digest(*rows: Row, seed: int = 5) -> Any:
+        return kernel[0](*columns(rows, 3)).digest(seed)
+
+    assert len({digest(row) for row in rows}) == len(rows)
+    assert digest(rows[0]) != digest(rows[0], seed=6)
+    whole = digest(*rows)
+    assert digest(*reversed(rows)) == whole
+    pieces = [digest(*rows[:3]), digest(*rows[3:])]
+    assert (sum(piece[0] for piece in pieces), sum(piece[1] for piece in pieces) % (1 << 64)) == whole
+    assert digest(*rows[:-1], rows[0]) != whole
 
 
 @settings(max_examples=100, deadline=None)

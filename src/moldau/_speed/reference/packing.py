@@ -12,6 +12,7 @@ its kind to one partition until `stick` bytes are there, and then to the next, s
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
@@ -24,6 +25,7 @@ from moldau.types import Buffer
 _ROW_OVERHEAD: Final = 8
 
 _MAX_INT32: Final = (1 << 31) - 1
+_ALL_BITS: Final = (1 << 64) - 1
 
 
 class BytesBuffers(NamedTuple):
@@ -140,9 +142,39 @@ class RowPacker:
         self._taken[partition] += taken
         return taken
 
+    def digest(self, seed: int) -> tuple[int, int]:
+        """How many rows there are, and a number that the same rows give in any order, in any pieces added up."""
+        return len(self._select), sum(self._digest_of(row, seed) for row in self._select) & _ALL_BITS
+
+    def _digest_of(self, row: int, state: int) -> int:
+        state = _mix_bytes(state, None if self._keys is None else self._keys.get(row))
+        state = _mix_bytes(state, None if self._values is None else self._values.get(row))
+        headers = [] if self._headers is None else self._headers.get(row)
+        state = _mix(state, len(headers))
+        for name, value in headers:
+            state = _mix_bytes(_mix_bytes(state, name.encode("utf-8", "surrogateescape")), value)
+        for column in (self._partitions, self._timestamps):
+            number = None if column is None else column.get(row)
+            state = state if number is None else _mix(state, number)
+        return _mix(state, state >> 29)
+
     def _check(self, partition: int) -> None:
         if not 0 <= partition < len(self._rows):
             raise ValueError("rows have not been assigned to this partition")
+
+
+def _mix(state: int, word: int) -> int:
+    state = ((state ^ (word & _ALL_BITS)) * 0x9E3779B97F4A7C15) & _ALL_BITS
+    return state ^ (state >> 32)
+
+
+def _mix_bytes(state: int, content: bytes | None) -> int:
+    """The size first, -1 for nothing at all, and then words of eight bytes, the last one filled up with zeros."""
+    state = _mix(state, -1 if content is None else len(content))
+    data = content or b""
+    for at in range(0, len(data), 8):
+        state = _mix(state, int.from_bytes(data[at : at + 8].ljust(8, b"\0"), sys.byteorder))
+    return state
 
 
 class _BytesReader:
