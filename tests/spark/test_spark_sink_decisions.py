@@ -5,7 +5,10 @@ Spark only calls these parts; here they are called in orders that a cluster woul
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -14,11 +17,17 @@ import pytest
 from sink_topics import abort_open, open_transactions, records_of
 
 from moldau import KafkaProducer
+from moldau.client.admin.transactions import describe_transaction
 from moldau.client.cluster import Cluster as Client
+from moldau.client.conversation import Ask, AskAll, Learn
 from moldau.errors import KafkaError
+from moldau.protocol.messages.describe_transactions import DescribeTransactionsResponse, TransactionState
+from moldau.protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
 from moldau.spark.options import Use
-from moldau.spark.sink.decision import Decider, TransactionsLost
-from moldau.spark.sink.ledger import Ledger, read
+from moldau.spark.sink.content import Content, input_in, input_of
+from moldau.spark.sink.decision import Decider, OtherBatch, TransactionsLost
+from moldau.spark.sink.ledger import Ledger, Opened, State, read
+from moldau.spark.sink.lifetime import Standing, standing
 from moldau.spark.sink.messages import Job, Nothing, Skipped, Written
 from moldau.spark.sink.options import SinkOptions, sink_options
 from moldau.spark.sink.transaction import AnswerLost, Overtaken, TaskTransaction, write_rows
@@ -32,8 +41,12 @@ class Desk:
         self.bootstrap = node.bootstrap_servers
         self.topic = topic
         self.key = uuid4().hex
-        given = {"kafka.bootstrap.servers": self.bootstrap, "topic": topic, "delivery": "exactly-once"}
-        self.options: SinkOptions = sink_options(given, Use.STREAM_WRITE)
+        self.options: SinkOptions
+        self.set()
+
+    def set(self, **given: str) -> None:
+        own = {"kafka.bootstrap.servers": self.bootstrap, "topic": self.topic, "delivery": "exactly-once"}
+        self.options = sink_options({**own, **given}, Use.STREAM_WRITE)
 
     def job(self, batch: int, run: str = "run") -> Job:
         return Job(self.key, batch, run)
@@ -237,12 +250,12 @@ def test_a_lost_answer_costs_an_id(desk: Desk, monkeypatch: pytest.MonkeyPatch) 
     taken: list[str] = []
     take = transaction.TaskKeeper.take
 
-    def first_is_lost(self: Any, name: str) -> Any:
+    def first_is_lost(self: Any, name: str, timeout_ms: int) -> Any:
         taken.append(name)
         if len(taken) == 1:
             lost = ConnectionFailed("cut")
             raise AnswerLost(lost.code, str(lost))
-        return take(self, name)
+        return take(self, name, timeout_ms)
 
     monkeypatch.setattr(transaction.TaskKeeper, "take", first_is_lost)
     message = desk.write(desk.job(0), "a")
@@ -258,7 +271,7 @@ def test_a_driver_that_was_replaced_while_it_decided(desk: Desk) -> None:
         ledger = decider._fence_and_read()
         desk.commit(new, desk.write(new, "a"))
         with pytest.raises(KafkaError):
-            decider._decide(ledger, [message])
+            decider._decide(ledger, [message], message.content)
     desk.commit(old, message)
     assert desk.seen() == ["a"]
     assert desk.still_open() == []
@@ -278,7 +291,10 @@ def test_a_driver_that_comes_too_late(desk: Desk) -> None:
 def interrupted(desk: Desk, job: Job, *messages: Any) -> None:
     """Decides and does no more."""
     with Decider(desk.options, job) as decider:
-        decider._decide(decider._fence_and_read(), messages)
+        content = Content()
+        for message in messages:
+            content = content.plus(message.content)
+        decider._decide(decider._fence_and_read(), messages, content)
 
 
 def test_a_decision_is_carried_out_by_the_next_run(desk: Desk) -> None:
@@ -301,7 +317,8 @@ def test_a_decision_is_carried_out_by_an_abort_and_by_a_commit_without_rows(desk
     assert desk.seen() == ["a"]
     second = desk.write(desk.job(1), "b")
     interrupted(desk, desk.job(1), second)
-    desk.commit(desk.job(1, "again"), Nothing(desk.job(1, "again")))
+    with pytest.raises(OtherBatch):
+        desk.commit(desk.job(1, "again"), Nothing(desk.job(1, "again")))
     assert desk.seen() == ["a", "b"]
 
 
@@ -339,3 +356,165 @@ def test_another_query_that_died_in_its_transaction_hides_nothing(desk: Desk) ->
         assert isinstance(desk.write(desk.job(1, "again"), "b"), Skipped)
         other.abort_transaction()
     assert desk.seen() == ["a", "b"]
+
+
+# ------------------------------------------------------------------------------- a number that was given to other rows
+
+
+def test_other_rows_under_a_decided_number_are_refused(desk: Desk) -> None:
+    desk.commit(desk.job(0), desk.write(desk.job(0), "a", "b"))
+    again = desk.job(0, "again")
+    for values in (("a", "c"), ("a",), ("a", "b", "c"), ("aa", "b")):
+        with pytest.raises(OtherBatch, match=r"2 rows then, \d rows now.*put back the newest checkpoint"):
+            desk.commit(again, desk.write(again, *values))
+    assert desk.seen() == ["a", "b"]
+    assert desk.still_open() == []
+    # The batch itself is known in any order and in any division into tasks.
+    desk.commit(again, desk.write(again, "b"), desk.write(again, "a", partition=1), desk.write(again, partition=2))
+    desk.commit(desk.job(1, "again"), desk.write(desk.job(1, "again"), "c"))
+    assert desk.seen() == ["a", "b", "c"]
+
+
+def test_no_rows_under_a_decided_number_are_other_rows(desk: Desk) -> None:
+    """The rows would come with a later batch, a second time."""
+    desk.commit(desk.job(3), desk.write(desk.job(3), "a"))
+    with pytest.raises(OtherBatch, match="1 rows then, 0 rows now"):
+        desk.commit(desk.job(3, "again"), Nothing(desk.job(3, "again")))
+    with pytest.raises(Overtaken):
+        desk.commit(desk.job(2, "again"), Nothing(desk.job(2, "again")))
+
+
+def test_a_decision_is_carried_out_before_other_rows_are_refused(desk: Desk) -> None:
+    interrupted(desk, desk.job(0), desk.write(desk.job(0), "a"))
+    again = desk.job(0, "again")
+    with pytest.raises(OtherBatch):
+        desk.commit(again, desk.write(again, "b"))
+    assert desk.seen() == ["a"]
+
+
+def test_the_same_input_with_another_result_is_the_same_batch(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "offsets").mkdir()
+    plan = tmp_path / "offsets" / "0"
+    plan.write_text('v1\n{"batchWatermarkMs":0,"batchTimestampMs":1}\n{"rivers":{"0":7},"@topics":{"rivers":"x"}}')
+    desk.set(checkpointLocation=f"file://{tmp_path}")
+    desk.commit(desk.job(0), desk.write(desk.job(0), "random 1"))
+    plan.write_text('v1\n{"batchWatermarkMs":0,"batchTimestampMs":9}\n{"rivers":{"0":7},"@topics":{"rivers":"x"}}')
+    again = desk.job(0, "again")
+    desk.commit(again, desk.write(again, "random 2"))
+    plan.write_text('v1\n{"batchWatermarkMs":0,"batchTimestampMs":9}\n{"rivers":{"0":8},"@topics":{"rivers":"x"}}')
+    with pytest.raises(OtherBatch, match=r'startingOffsets \{"rivers": \{"0": 7\}\}'):
+        desk.commit(again, desk.write(again, "random 3"))
+    desk.set(checkpointLocation=f"file://{tmp_path}", acceptBatch="0")
+    desk.commit(again, desk.write(again, "random 3"))
+    assert desk.seen() == ["random 1"]
+
+
+def test_what_an_offset_log_says_of_the_input(desk: Desk, tmp_path: Path) -> None:
+    assert input_in('v1\n{}\n{"rivers":{"0":7}}\n{"lakes":{"0":1}}') == '{"rivers":{"0":7}}\n{"lakes":{"0":1}}'
+    assert input_in('v1\n{}\n{"logOffset":3}') == ""  # files: which ones is kept elsewhere
+    assert input_in("v1\n{}\n-") == ""
+    assert input_in("v1") == ""
+    assert input_in(f"v1\n{{}}\n{'x' * 100_000}").startswith("digest ")
+    for place in (None, str(tmp_path), "s3a://bucket/checkpoint"):
+        desk.set(**({} if place is None else {"checkpointLocation": place}))
+        assert input_of(desk.options, 0) == ""
+
+
+def test_a_state_from_before_decisions_said_what_they_decided(desk: Desk) -> None:
+    desk.commit(desk.job(0), desk.write(desk.job(0), "a"))
+    old = dict(json.loads(desk.ledger().state.encode()))  # type: ignore[union-attr]
+    del old["content"], old["input"]
+    state = State.decode(json.dumps(old).encode())
+    assert (state.batch, state.content, state.input) == (0, None, "")
+
+
+# ------------------------------------------------------------------------------------------- batches that take too long
+
+
+def test_a_batch_whose_first_transaction_is_gone_is_not_decided(desk: Desk) -> None:
+    """Tasks one after the other, for longer than a transaction may be open: all or nothing, and it can be repeated."""
+    desk.set(**{"kafka.transaction.timeout.ms": "1500"})
+    job = desk.job(0)
+    first = desk.write(job, "a")
+    wait_until(lambda: not desk.still_open())
+    second = desk.write(job, "b", partition=1)
+    with pytest.raises(
+        TransactionsLost, match=r"1 of its 2 transactions could not have been.*Nothing of it is visible"
+    ):
+        desk.commit(job, first, second)
+    assert desk.seen() == []
+    assert desk.still_open() == []
+    assert desk.ledger().state is None
+    desk.set()
+    again = desk.job(0, "again")
+    desk.commit(again, desk.write(again, "a"), desk.write(again, "b", partition=1))
+    assert desk.seen() == ["a", "b"]
+
+
+def test_a_transaction_that_another_took_over_is_not_decided(desk: Desk) -> None:
+    job = desk.job(0)
+    first, second = desk.write(job, "a"), desk.write(job, "b", partition=1)
+    name = job.transactional_id(desk.options, first.transaction.name)
+    with KafkaProducer(bootstrap_servers=desk.bootstrap, transactional_id=name) as other:
+        other.init_transactions()
+        other.begin_transaction()
+        other.send(desk.topic, b"foreign").get(30)
+        with pytest.raises(TransactionsLost, match="taken over by another producer"):
+            desk.commit(job, first, second)
+        other.abort_transaction()
+    assert desk.seen() == []
+
+
+def test_a_batch_that_would_be_decided_in_the_last_moment_is_not(desk: Desk) -> None:
+    opened = {"task": Opened("task", 7, 0, True)}
+
+    def answer(age: int) -> Standing:
+        talk = standing(opened, "driver")
+        assert isinstance(next(talk), Learn)
+        asked = talk.send(None)
+        assert isinstance(asked, Ask)
+        found = FindCoordinatorResponse(coordinators=[Coordinator(key=name, node_id=1) for name in ("task", "driver")])
+        assert isinstance(talk.send(found), AskAll)
+        rows = [
+            TransactionState(
+                transactional_id="task",
+                transaction_state="Ongoing",
+                transaction_timeout_ms=100_000,
+                transaction_start_time_ms=1_000_000 - age,
+                producer_id=7,
+                producer_epoch=0,
+            ),
+            TransactionState(
+                transactional_id="driver", transaction_state="Ongoing", transaction_start_time_ms=1_000_000
+            ),
+        ]
+        with pytest.raises(StopIteration) as end:
+            talk.send([DescribeTransactionsResponse(transaction_states=rows)])
+        result: Standing = end.value.value
+        return result
+
+    assert answer(40_000) == Standing({}, 40_000, 100_000)
+    assert not answer(40_000).half_spent
+    assert answer(60_000).half_spent
+    assert answer(90_000).lost == {}
+    assert answer(90_001).lost == {"task": "open for 90 s of 100 s"}
+
+
+def test_transactions_get_the_time_that_brokers_allow(create_topic: Callable[..., str]) -> None:
+    with Cluster(nodes=1, settings={"transaction.max.timeout.ms": "1200000"}) as generous:
+        from moldau.admin import KafkaAdminClient, NewTopic
+
+        with KafkaAdminClient(bootstrap_servers=generous.bootstrap_servers) as admin:
+            admin.create_topics([NewTopic("rivers", 1, 1)])
+        desk = Desk(generous, "rivers")
+        desk.write(desk.job(0), "a")
+        with Client(desk.bootstrap) as client:
+            found = client.run(describe_transaction(desk.still_open()[0]))
+        assert found.timeout_ms == 1_200_000
+
+
+def wait_until(done: Callable[[], bool], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.1)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import fault_points
 import pytest
 from sink_topics import abort_open, open_transactions, records_of
 
-from moldau.spark.sink.faults import POINTS, VARIABLE
+from moldau.spark.sink.faults import POINTS
 from moldau.testing import Cluster
 
 CreateTopic = Callable[..., str]
-
-# Before the session starts, because its processes inherit the environment from it.
-FAULT = Path(os.environ.setdefault(VARIABLE, str(Path(tempfile.gettempdir()) / f"moldau-faults-{os.getpid()}")))
-
 
 DECIDED = ("decided", "half-ended", "ended")
 
@@ -33,6 +29,7 @@ class Stream:
         self.source = directory / "in"
         self.source.mkdir()
         self.checkpoint = directory / "checkpoint"
+        self.faults = directory / "faults"
         self.expected: list[str] = []
         self.query_id = ""
 
@@ -47,7 +44,8 @@ class Stream:
         query = (
             frame.selectExpr("upper(value) AS value", "value AS key")
             .repartition(3, "key")
-            .writeStream.format("moldau")
+            .writeStream.format(fault_points.FORMAT)
+            .option("faults", str(self.faults))
             .options(**{"kafka.bootstrap.servers": self.node.bootstrap_servers, "topic": self.topic})
             .option("delivery", "exactly-once")
             .option("checkpointLocation", str(self.checkpoint))
@@ -76,6 +74,7 @@ def said(error: BaseException | None) -> str:
 
 @pytest.fixture
 def stream(spark: Any, node: Cluster, create_topic: CreateTopic, tmp_path: Path) -> Stream:
+    fault_points.register(spark)
     return Stream(spark, node, create_topic(partitions=2), tmp_path)
 
 
@@ -86,9 +85,9 @@ def test_a_stream_interrupted_at_every_step(stream: Stream) -> None:
         stream.add([f"{point} {line}" for line in range(20)])
         # After a commit that failed Spark asks for an abort, which carries out what is decided: it is ended as well, so
         # that the next start finds everything as it was.
-        FAULT.write_text(f"{point} fenced" if point in DECIDED else point)
+        stream.faults.write_text(f"{point} fenced" if point in DECIDED else point)
         assert stream.run() is not None, f"nobody came by {point}"
-        assert not FAULT.exists()
+        assert not stream.faults.exists()
         # Whatever had happened by then: a reader sees the batch whole or not at all.
         assert len(stream.committed()) % 20 == 0 or point == "half-ended", point
         again = stream.run()
@@ -117,7 +116,7 @@ def test_a_decision_whose_transactions_are_gone_is_taken_back(stream: Stream) ->
     stream.add(["kept"])
     assert stream.run() is None
     stream.add([f"late {line}" for line in range(30)])
-    FAULT.write_text("decided fenced")
+    stream.faults.write_text("decided fenced")
     assert stream.run() is not None
     abort_open(bootstrap, stream.query_id)
     words = stream.run() or ""
@@ -130,7 +129,7 @@ def test_a_decision_whose_transactions_are_gone_is_taken_back(stream: Stream) ->
 def test_a_batch_that_is_committed_in_part_says_so_and_stays(stream: Stream) -> None:
     bootstrap = stream.node.bootstrap_servers
     stream.add([f"late {line}" for line in range(30)])
-    FAULT.write_text("half-ended fenced")
+    stream.faults.write_text("half-ended fenced")
     assert stream.run() is not None
     abort_open(bootstrap, stream.query_id)
     seen = stream.committed()
@@ -142,8 +141,6 @@ def test_a_batch_that_is_committed_in_part_says_so_and_stays(stream: Stream) -> 
 
 def test_a_replaced_driver_cannot_decide(stream: Stream) -> None:
     """Another run of the same query has decided a later batch; this one, from an older checkpoint, must not write."""
-    import shutil
-
     stream.add(["one"])
     assert stream.run() is None
     kept = stream.checkpoint.with_name("kept")
@@ -157,8 +154,30 @@ def test_a_replaced_driver_cannot_decide(stream: Stream) -> None:
     assert stream.committed() == ["ONE", "THREE", "TWO"]
 
 
-def write(frame: Any, node: Cluster, topic: str, **options: str) -> None:
-    frame.write.format("moldau").mode("append").options(
+def test_a_checkpoint_one_batch_old_is_put_back_after_new_data_came(stream: Stream) -> None:
+    stream.add(["one"])
+    assert stream.run() is None
+    kept = stream.checkpoint.with_name("kept")
+    shutil.copytree(stream.checkpoint, kept)
+    stream.add(["two"])
+    assert stream.run() is None
+    newest = stream.checkpoint.with_name("newest")
+    stream.checkpoint.rename(newest)
+    kept.rename(stream.checkpoint)
+    (stream.source / "0001.txt").unlink()
+    (stream.source / "0002.txt").write_text("four\n")
+    words = stream.run() or ""
+    assert "Batch 1 of" in words
+    assert "was written before, with other rows: 1 rows then, 1 rows now" in words
+    assert stream.committed() == ["ONE", "TWO"]
+    shutil.rmtree(stream.checkpoint)
+    newest.rename(stream.checkpoint)
+    assert stream.run() is None
+    assert stream.committed() == ["FOUR", "ONE", "TWO"]
+
+
+def write(frame: Any, node: Cluster, topic: str, kind: str = "moldau", **options: str) -> None:
+    frame.write.format(kind).mode("append").options(
         **{"kafka.bootstrap.servers": node.bootstrap_servers, "topic": topic, "delivery": "exactly-once", **options}
     ).save()
 
@@ -185,15 +204,25 @@ def test_a_batch_with_a_name_is_written_once(spark: Any, node: Cluster, create_t
 
 
 def test_a_batch_with_a_name_is_finished_by_its_repetition(
-    spark: Any, node: Cluster, create_topic: CreateTopic
+    spark: Any, node: Cluster, create_topic: CreateTopic, tmp_path: Path
 ) -> None:
     topic = create_topic(partitions=2)
+    faults = tmp_path / "faults"
+    fault_points.register(spark)
     frame = spark.range(0, 100, 1, 2).selectExpr("CAST(id AS STRING) AS value")
     for point in DECIDED:
-        FAULT.write_text(f"{point} fenced")
+        faults.write_text(f"{point} fenced")
         with pytest.raises(Exception, match=r"(?s)."):
-            write(frame, node, topic, txnAppId=f"{point}-{topic}", txnVersion="0")
-        assert not FAULT.exists()
+            write(
+                frame,
+                node,
+                topic,
+                fault_points.FORMAT,
+                faults=str(faults),
+                txnAppId=f"{point}-{topic}",
+                txnVersion="0",
+            )
+        assert not faults.exists()
         write(frame, node, topic, txnAppId=f"{point}-{topic}", txnVersion="0")
     assert len(records_of(node.bootstrap_servers, topic)) == 300
 

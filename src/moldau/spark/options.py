@@ -65,6 +65,8 @@ OPTIONS: Final[dict[str, Use]] = {
     "transactionalIdPrefix": Use.WRITE,
     "txnAppId": Use.BATCH_WRITE,
     "txnVersion": Use.BATCH_WRITE,
+    "txnInput": Use.BATCH_WRITE,
+    "acceptBatch": Use.WRITE,
     # Spark's own; they reach a sink beside the others.
     "checkpointLocation": Use.STREAM_WRITE,
     "queryName": Use.STREAM_WRITE,
@@ -90,6 +92,7 @@ _INSTEAD: Final[dict[str, tuple[Use, str]]] = {
     "assign": (Use.WRITE, "it is for reading; a column named partition says where each row goes"),
     "txnAppId": (Use.STREAM_WRITE, "the batches of a stream are recognized by its checkpoint"),
     "txnVersion": (Use.STREAM_WRITE, "the batches of a stream are recognized by its checkpoint"),
+    "txnInput": (Use.STREAM_WRITE, "the batches of a stream are recognized by its checkpoint"),
     "checkpointLocation": (Use.READ | Use.BATCH_WRITE, "it belongs to writeStream"),
     "queryName": (Use.READ | Use.BATCH_WRITE, "it belongs to writeStream"),
 }

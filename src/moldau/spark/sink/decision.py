@@ -7,7 +7,9 @@ and is carried out by whoever comes next: the same driver, or the one that runs 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final
 
@@ -17,12 +19,16 @@ from moldau.client.exceptions import named
 from moldau.client.producer.face import KafkaProducer
 from moldau.client.settings import find_cluster
 from moldau.errors import KafkaError, MoldauError
+from moldau.spark.sink.content import Content, input_of, said_input
 from moldau.spark.sink.ending import end_transactions, was_aborted
 from moldau.spark.sink.faults import reached
 from moldau.spark.sink.ledger import Ledger, Opened, State, ensure, read, state_records
+from moldau.spark.sink.lifetime import standing
 from moldau.spark.sink.messages import Job, Skipped, Written
 from moldau.spark.sink.options import SinkOptions
 from moldau.spark.sink.transaction import is_decided
+
+logger = logging.getLogger("moldau.spark.sink")
 
 # Taking over the driver's id can be undone by another driver that does the same; two that go on like this are a mistake
 # of whoever started both.
@@ -34,6 +40,23 @@ _MOST_FREE: Final = 1000
 
 class TransactionsLost(MoldauError):
     """The decision stands and cannot be carried out."""
+
+
+class OtherBatch(MoldauError):
+    """A batch has the number of one that was written, and is another one."""
+
+    def __init__(self, job: Job, state: State, content: Content) -> None:
+        assert state.content is not None
+        then, where = state.content, said_input(state.input)
+        at = f" {where}" if where else " where that batch ended"
+        super().__init__(
+            f"Batch {job.batch} of {job.key} was written before, with other rows: {then.rows} rows then, "
+            f"{content.rows} rows now. It was planned anew: the checkpoint was set back, or has lost "
+            f"offsets/{job.batch}, or the write was given a name that was used. What was written then stands, nothing "
+            "was written now. To lose and to repeat nothing, put back the newest checkpoint, or start with a new one "
+            f"and startingOffsets{at}; a named write needs another txnVersion. If the rows are the same but for what "
+            f"is not repeatable in them, set acceptBatch={job.batch} once."
+        )
 
 
 class Decider:
@@ -66,7 +89,11 @@ class Decider:
 
     def commit(self, messages: Sequence[Any]) -> None:
         written = [message for message in messages if isinstance(message, Written)]
-        if not written and not any(isinstance(message, Skipped) for message in messages) and not self._is_pending():
+        content = Content()
+        for message in messages:
+            if isinstance(message, Written | Skipped):
+                content = content.plus(message.content)
+        if not content.rows and not written and not self._is_decided():
             return
         reached("commit-began")
         failure: KafkaError | None = None
@@ -76,12 +103,13 @@ class Decider:
                 before = ledger.state
                 if is_decided(ledger, self._job):
                     self._carry_on(ledger, written)
+                    self._check_same(ledger, content)
                 elif before is not None and not before.finished:
                     # Spark does not go on from a batch whose commit failed. Should it ever, no decision is lost by it.
                     self._carry_out(before, ledger)
                     continue
                 else:
-                    state = self._decide(ledger, written)
+                    state = self._decide(ledger, written, content)
                     self._carry_out(state, ledger)
                 return
             except KafkaError as error:
@@ -100,7 +128,7 @@ class Decider:
         if self._job.passing:
             # No later batch would end what a task leaves open that Spark has not stopped yet. So nothing is decided,
             # for good: a task that claims an id from now on sees it, and what was claimed before is seen here.
-            self._write(State(self._job.batch, True, self._job.run), (), "")
+            self._write(State(self._job.batch, True, self._job.run), ())
             ledger = self._cluster.run(read(self._account))
         self._abort(written)
         mine = {claim.name for claim in ledger.claims if claim.run == self._job.run and claim.batch == self._job.batch}
@@ -108,13 +136,12 @@ class Decider:
 
     # -------------------------------------------------------------------------------------------------------- inside
 
-    def _is_pending(self) -> bool:
-        """Whether this batch, in which no task had rows now, was decided with some before and not carried out."""
+    def _is_decided(self) -> bool:
+        """Whether this batch, in which no task had rows now, was decided with some before; Overtaken as for tasks."""
         if self._job.passing:
             return False
         self._cluster.run(find_cluster())
-        state = self._cluster.run(read(self._account)).state
-        return state is not None and state.batch == self._job.batch and not state.finished
+        return is_decided(self._cluster.run(read(self._account)), self._job)
 
     def _fence_and_read(self) -> Ledger:
         if self._producer is not None:
@@ -141,10 +168,13 @@ class Decider:
         reached("fenced")
         return ledger
 
-    def _decide(self, ledger: Ledger, written: Sequence[Written]) -> State:
-        if not written:
+    def _decide(self, ledger: Ledger, written: Sequence[Written], content: Content) -> State:
+        if not written or sum(message.content.rows for message in written) != content.rows:
+            # Taken back meanwhile by another driver, which found its transactions gone.
+            self._abort(written)
             raise TransactionsLost(
-                f"Batch {self._job.batch} of {self._job.key} was found decided by its tasks, and is not any more."
+                f"Batch {self._job.batch} of {self._job.key} was found decided by its tasks, and is not any more. "
+                "Nothing of it is visible; it is written again when the query is started again."
             )
         # Claims stay in view until the batch is finished: whoever does that ends what the losers left open.
         state = State(
@@ -153,10 +183,53 @@ class Decider:
             self._job.run,
             tuple(message.transaction for message in written),
             since=0 if ledger.state is None else ledger.state.since,
+            content=content,
+            input=input_of(self._options, self._job.batch),
         )
-        self._write(state, (), "decision-sent")
+        producer = self._send(state, ())
+        reached("decision-sent")
+        # As late as can be: from here to the end of the last transaction it is a matter of milliseconds.
+        self._check_open(written)
+        producer.commit_transaction()
         reached("decided")
         return state
+
+    def _check_open(self, written: Sequence[Written]) -> None:
+        """Nothing is decided unless all of it can be carried out: else nothing of it stays, and it may be repeated."""
+        opened = self._opened(written)
+        found = self._cluster.run(standing(opened, self._job.transactional_id(self._options, "driver")))
+        seconds, allowed = found.oldest_ms / 1000, found.timeout_ms / 1000
+        if found.lost:
+            assert self._producer is not None
+            self._producer.abort_transaction()
+            self._abort(written)
+            name, reason = next(iter(found.lost.items()))
+            raise TransactionsLost(
+                f"Batch {self._job.batch} of {self._job.key} was not committed: {len(found.lost)} of its "
+                f"{len(opened)} transactions could not have been, such as {name} ({reason}). Nothing of it is visible, "
+                "and it is written again when the query is started again. If its tasks take longer together than a "
+                "transaction may be open, give them more cores, or raise kafka.transaction.timeout.ms and with it "
+                "transaction.max.timeout.ms of the brokers."
+            )
+        if found.half_spent:
+            logger.warning(
+                "batch %d of %s was written in %.0f s, and its transactions may be open for %.0f s: smaller batches "
+                "(maxOffsetsPerTrigger), more cores, or a longer kafka.transaction.timeout.ms keep it safe",
+                self._job.batch,
+                self._job.key,
+                seconds,
+                allowed,
+            )
+
+    def _check_same(self, ledger: Ledger, content: Content) -> None:
+        """A batch with the number of a decided one is that batch, or nothing of it may be taken for written."""
+        state = ledger.state
+        assert state is not None
+        if state.content in (None, content) or self._options.accepted == self._job.batch:
+            return
+        if state.input and state.input == input_of(self._options, self._job.batch):
+            return  # the same input with another result: the one that was written stands
+        raise OtherBatch(self._job, state, content)
 
     def _carry_on(self, ledger: Ledger, written: Sequence[Written]) -> None:
         """The batch was decided before: it stands as it was decided then, and what was written since goes away."""
@@ -185,9 +258,9 @@ class Decider:
         before = ledger.state
         kept = before.free if before is not None and before.run == state.run and before.batch < state.batch else ()
         spare = [name for name in kept if name not in used and name not in ledger.claimed][:_MOST_FREE]
-        finished = State(state.batch, True, state.run, (), (*sorted(used), *spare), ledger.end)
+        finished = replace(state, finished=True, transactions=(), free=(*sorted(used), *spare), since=ledger.end)
         gone = losers if not self._job.passing else losers | used
-        self._write(None if self._job.passing else finished, gone, "")
+        self._write(None if self._job.passing else finished, gone)
         reached("finished")
 
     def _end(self, opened: dict[str, Opened]) -> dict[str, KafkaError]:
@@ -205,7 +278,7 @@ class Decider:
         if len(aborted) == total:
             # None of the batch can be seen by anybody, so it may as well never have been decided.
             before = State(state.batch - 1, True, "", since=ledger.end)
-            self._write(before if state.batch > 0 else None, (), "")
+            self._write(before if state.batch > 0 else None, ())
             raise TransactionsLost(
                 f"The transactions of batch {state.batch} of {self._job.key} were aborted before they could be "
                 f"committed, all {total} of them, most likely because the query was down for longer than "
@@ -219,11 +292,14 @@ class Decider:
             "tasks are missing, and repeating the batch would repeat the others."
         )
 
-    def _abort(self, written: Sequence[Written]) -> None:
-        opened = {
+    def _opened(self, written: Sequence[Written]) -> dict[str, Opened]:
+        return {
             self._job.transactional_id(self._options, message.transaction.name): message.transaction
             for message in written
         }
+
+    def _abort(self, written: Sequence[Written]) -> None:
+        opened = self._opened(written)
         if opened:
             # What refuses has been ended by something else, which is as good.
             self._cluster.run(end_transactions(opened, commit=False))
@@ -233,7 +309,11 @@ class Decider:
         for name in sorted(names):
             self._cluster.run(end_transaction(self._job.transactional_id(self._options, name)))
 
-    def _write(self, state: State | None, gone: Sequence[str] | set[str], point: str) -> None:
+    def _write(self, state: State | None, gone: Sequence[str] | set[str]) -> None:
+        self._send(state, gone).commit_transaction()
+
+    def _send(self, state: State | None, gone: Sequence[str] | set[str]) -> KafkaProducer:
+        """Writes a state and leaves it to the caller to commit it."""
         producer = self._producer
         assert producer is not None
         where = self._account.where
@@ -241,6 +321,4 @@ class Decider:
         for key, value in state_records(self._account, state, gone).items():
             producer.send(where.topic, value, key, partition=where.partition)
         producer.flush()
-        if point:
-            reached(point)
-        producer.commit_transaction()
+        return producer

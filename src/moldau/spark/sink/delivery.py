@@ -29,6 +29,7 @@ from moldau.client.settings import bootstrap, open_network
 from moldau.errors import ErrorCode, KafkaError, MoldauError
 from moldau.spark.options import OptionError
 from moldau.spark.sink.columns import packers
+from moldau.spark.sink.content import Content, seed_of
 from moldau.spark.sink.options import SinkOptions
 
 # How long a wait may go without a look at whether it still makes sense.
@@ -65,6 +66,8 @@ class RowDelivery:
         self._under_way: deque[Delivery] = deque()
         self._last_created = 0.0
         self.rows = 0
+        # Kept of an exactly-once write only, which has to know later what was written.
+        self.content = Content()
 
     def _plain_keeper(self, numbered: bool) -> IdentityKeeper:
         return IdempotentKeeper(self._network) if numbered else IdentityKeeper()
@@ -80,6 +83,8 @@ class RowDelivery:
         limits = self._limits
         for name, packer in packers(batch, self._options.topic, self._options.keep_timestamps):
             topic = self._topics.get(name) or self._take_up(name)
+            if self._options.exactly_once:
+                self.content = self.content.plus(Content(*packer.digest(seed_of(name))))
             try:
                 topic.turn, topic.room = packer.assign(
                     len(topic.lanes),

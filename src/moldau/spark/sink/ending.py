@@ -31,7 +31,7 @@ def end_transactions(opened: Mapping[str, Opened], *, commit: bool) -> Conversat
     while waiting:
         failure: KafkaError | None = None
         try:
-            nodes = yield from _coordinators(sorted(waiting))
+            nodes = yield from coordinators(sorted(waiting))
             names = sorted(waiting)
             answers = yield AskAll([_end(name, waiting[name], commit, nodes[name]) for name in names])
         except KafkaError as error:
@@ -75,7 +75,7 @@ def _end(name: str, opened: Opened, commit: bool, node: int) -> Ask:
     return Ask(request, to=node, at_most=None if opened.implicit else _LAST_END_OF_VERSION_1)
 
 
-def _coordinators(names: Sequence[str]) -> Conversation[dict[str, int]]:
+def coordinators(names: Sequence[str]) -> Conversation[dict[str, int]]:
     """Who coordinates each; one question for all where brokers take several at once."""
     yield Learn((), anew=True)
     found: dict[str, int] = {}

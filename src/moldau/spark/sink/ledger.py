@@ -29,6 +29,7 @@ from moldau.errors import ErrorCode, KafkaError, error_code
 from moldau.protocol.messages.fetch import FetchResponse
 from moldau.protocol.records import BatchBuilder, ControlType, Record, control_type, decode_batch, read_header
 from moldau.spark.options import OptionError
+from moldau.spark.sink.content import Content
 from moldau.types import TopicPartition
 
 # Never changed: where a query's state is found must not depend on how many partitions somebody added.
@@ -61,7 +62,10 @@ class Opened(NamedTuple):
 
 @dataclass(frozen=True)
 class State:
-    """`free` are ids of former winners that the same run may use again; claims count from offset `since` on."""
+    """`free` are ids of former winners that the same run may use again; claims count from offset `since` on.
+
+    `content` and `input` say what was decided. States that were written before they did so have none.
+    """
 
     batch: int
     finished: bool
@@ -69,6 +73,8 @@ class State:
     transactions: tuple[Opened, ...] = ()
     free: tuple[str, ...] = ()
     since: int = 0
+    content: Content | None = None
+    input: str = ""
 
     def encode(self) -> bytes:
         return json.dumps(
@@ -79,6 +85,8 @@ class State:
                 "transactions": [list(one) for one in self.transactions],
                 "free": list(self.free),
                 "since": self.since,
+                "content": self.content,
+                "input": self.input,
             },
             separators=(",", ":"),
         ).encode()
@@ -87,7 +95,17 @@ class State:
     def decode(cls, data: bytes) -> State:
         said = json.loads(data)
         opened = tuple(Opened(*one) for one in said["transactions"])
-        return cls(said["batch"], said["finished"], said["run"], opened, tuple(said["free"]), said["since"])
+        content = said.get("content")
+        return cls(
+            said["batch"],
+            said["finished"],
+            said["run"],
+            opened,
+            tuple(said["free"]),
+            said["since"],
+            None if content is None else Content(*content),
+            said.get("input", ""),
+        )
 
 
 class Claim(NamedTuple):

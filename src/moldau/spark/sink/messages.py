@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.sql.datasource import WriterCommitMessage
 
+from moldau.spark.sink.content import Content
 from moldau.spark.sink.ledger import Account, Opened
 from moldau.spark.sink.options import SinkOptions
 
@@ -33,14 +34,15 @@ class Written(WriterCommitMessage):
 
     job: Job
     transaction: Opened
-    rows: int
+    content: Content
 
 
 @dataclass
 class Skipped(WriterCommitMessage):
-    """The batch had been decided before; nothing was written."""
+    """The batch had been decided before; nothing was written. The rows would have been these."""
 
     job: Job
+    content: Content
 
 
 @dataclass

@@ -22,10 +22,6 @@ _BATCH_BYTES: Final = 512 * 1024
 _REQUEST_BYTES: Final = 4 * 1024 * 1024
 _MEMORY_BYTES: Final = 32 * 1024 * 1024
 
-# The most a broker allows by default. It has to outlast the task, the batch, and a restart of the driver after the
-# decision; nothing is gained by less, because whatever is left over is aborted by the next batch, not by the timeout.
-_TRANSACTION_MS: Final = 15 * 60 * 1000
-
 _NUMBERS: Final = {
     "batch.size": 1,
     "buffer.memory": 1,
@@ -54,12 +50,17 @@ class SinkOptions:
     exactly_once: bool
     producer: Mapping[str, Any]
     security: SecurityOptions
-    transaction_timeout_ms: int
+    # None: as long as the brokers allow, within reason.
+    transaction_timeout_ms: int | None
     ignore_keys: bool
     decisions_topic: str
     id_prefix: str
     application: str | None
     version: int | None
+    # What tells a batch that is run again from another one with its number: see `content`.
+    checkpoint: str | None = None
+    input: str | None = None
+    accepted: int | None = None
 
     @property
     def bootstrap(self) -> str:
@@ -75,6 +76,8 @@ def sink_options(given: Mapping[str, str], use: Use) -> SinkOptions:
         raise OptionError("The options txnAppId and txnVersion belong together: which writer, and which of its writes.")
     if application is not None and not exactly_once:
         raise OptionError("The option txnAppId needs delivery=exactly-once: what is repeated is found out that way.")
+    if options.text("txnInput") is not None and application is None:
+        raise OptionError("The option txnInput needs txnAppId and txnVersion: it says what that write was made from.")
     topic = options.text("topic")
     if topic is not None and not topic.strip():
         raise OptionError("The option topic is empty.")
@@ -87,12 +90,15 @@ def sink_options(given: Mapping[str, str], use: Use) -> SinkOptions:
         exactly_once=exactly_once,
         producer=_producer(options.kafka, exactly_once),
         security=security,
-        transaction_timeout_ms=options.setting("transaction.timeout.ms", _TRANSACTION_MS, 1),
+        transaction_timeout_ms=options.setting("transaction.timeout.ms", 0, 1) or None,
         ignore_keys=as_flag(KAFKA + "partitioner.ignore.keys", options.kafka.get("partitioner.ignore.keys", "false")),
         decisions_topic=options.text("decisionsTopic") or DECISIONS_TOPIC,
         id_prefix=options.text("transactionalIdPrefix") or ID_PREFIX,
         application=application,
         version=version,
+        checkpoint=options.text("checkpointLocation"),
+        input=options.text("txnInput"),
+        accepted=options.number("acceptBatch", 0),
     )
 
 

@@ -8,7 +8,8 @@ another, because the lost request may still be on its way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from time import sleep
 from typing import Any, Final
 from uuid import uuid4
@@ -23,9 +24,11 @@ from moldau.client.producer.transactions import TransactionKeeper
 from moldau.errors import ErrorCode, KafkaError, MoldauError
 from moldau.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from moldau.spark.options import OptionError
+from moldau.spark.sink.content import Content, content_of
 from moldau.spark.sink.delivery import RowDelivery
 from moldau.spark.sink.faults import reached
 from moldau.spark.sink.ledger import Claim, Ledger, Opened, ensure, read, write_claim
+from moldau.spark.sink.lifetime import USUAL_MS, timeout_to_use
 from moldau.spark.sink.messages import Job, Nothing, Skipped, Written
 from moldau.spark.sink.options import SinkOptions
 
@@ -42,8 +45,8 @@ class Overtaken(MoldauError):
     def __init__(self, job: Job, decided: int) -> None:
         super().__init__(
             f"Batch {job.batch} of {job.key} cannot be written: batch {decided} has been committed already. Another "
-            "driver has gone on with the query, or its checkpoint was set back; in that case start it with another "
-            "transactionalIdPrefix or with a new checkpoint."
+            "driver has gone on with the query, or its checkpoint was set back; in that case put back the newest one, "
+            "or start with a new one, at the startingOffsets where the query is to go on."
         )
 
 
@@ -54,11 +57,12 @@ class AnswerLost(KafkaError):
 class TaskKeeper(TransactionKeeper):
     """Takes a transactional id when told which one, and asks for it once."""
 
-    def __init__(self, network: ClientNetwork, timeout_ms: int) -> None:
-        super().__init__(network, "", timeout_ms)
+    def __init__(self, network: ClientNetwork) -> None:
+        super().__init__(network, "", USUAL_MS)
 
-    def take(self, transactional_id: str) -> Conversation[None]:
+    def take(self, transactional_id: str, timeout_ms: int) -> Conversation[None]:
         self.transactional_id = transactional_id
+        self._timeout_ms = timeout_ms
         self._coordinator = CoordinatorOf(transactional_id, CoordinatorType.TRANSACTION)
         return self.init()
 
@@ -106,9 +110,7 @@ def write_rows(options: SinkOptions, job: Job, partition: int, batches: Iterator
             if transaction is None:
                 transaction = TaskTransaction(options, job)
                 if not transaction.begin(partition):
-                    for _ in batches:
-                        pass
-                    return Skipped(job)
+                    return Skipped(job, _content([batch], batches, options))
             transaction.write(batch)
         if transaction is None:
             return Nothing(job)
@@ -122,6 +124,15 @@ def write_rows(options: SinkOptions, job: Job, partition: int, batches: Iterator
             transaction.close()
 
 
+def _content(first: Iterable[Any], rest: Iterable[Any], options: SinkOptions) -> Content:
+    """What all rows of a task are, read to their end and written nowhere."""
+    content = Content()
+    for batch in chain(first, rest):
+        if batch.num_rows:
+            content = content.plus(content_of(batch, options))
+    return content
+
+
 class TaskTransaction:
     def __init__(self, options: SinkOptions, job: Job) -> None:
         self._options = options
@@ -129,7 +140,7 @@ class TaskTransaction:
         self._account = job.account(options)
         self._name = ""
         self._batches = 0
-        self._delivery = RowDelivery(options, lambda network: TaskKeeper(network, options.transaction_timeout_ms))
+        self._delivery = RowDelivery(options, TaskKeeper)
         assert isinstance(self._delivery.keeper, TaskKeeper)
         self._keeper = self._delivery.keeper
 
@@ -147,7 +158,8 @@ class TaskTransaction:
                 return False
             reached("task-claimed")
             try:
-                self._delivery.run(self._keeper.take(self._job.transactional_id(self._options, name)))
+                identity = self._job.transactional_id(self._options, name)
+                self._delivery.run(self._keeper.take(identity, self._timeout()))
             except AnswerLost:
                 continue
             except KafkaError as error:
@@ -172,7 +184,7 @@ class TaskTransaction:
         reached("task-written")
         identity = self._keeper.current
         opened = Opened(self._name, identity.id, identity.epoch, self._keeper.implicit_partitions)
-        return Written(self._job, opened, self._delivery.rows)
+        return Written(self._job, opened, self._delivery.content)
 
     def abort(self) -> None:
         """As well as it goes; what is left open is aborted with the next batch that is decided, or when time is up."""
@@ -187,6 +199,11 @@ class TaskTransaction:
 
     def close(self) -> None:
         self._delivery.close()
+
+    def _timeout(self) -> int:
+        given = self._options.transaction_timeout_ms
+        allowed: int = given or self._delivery.run(timeout_to_use(self._options.bootstrap))
+        return allowed
 
     def _read(self) -> Ledger:
         """Waits a little for a state that is just being written: the ids it sets free are worth it, no more."""
