@@ -87,6 +87,20 @@ def mapped(source: Deferred[T], change: Callable[[T], U]) -> Deferred[U]:
     return answer
 
 
+def chained(first: Deferred[None], then: Callable[[], Deferred[T]]) -> Deferred[T]:
+    """What `then` answers, once the first is there; if that fails, `then` is never asked."""
+    answer: Deferred[T] = Deferred()
+
+    def settled(_: None, error: BaseException | None) -> None:
+        if error is None:
+            pass_on(then(), answer)
+        else:
+            answer.fail(error)
+
+    first.then(settled)
+    return answer
+
+
 def recovered(source: Deferred[T], build: Callable[[KafkaError], T]) -> Deferred[T]:
     """A refusal becomes a response that says so; anything else is a fault and stays one."""
     answer: Deferred[T] = Deferred()

@@ -109,7 +109,7 @@ class Node:
         self.producer_ids = ProducerIdPool(
             lambda: self.controller.allocate_producer_ids(config.node_id, self.lifecycle.epoch)
         )
-        self.groups = GroupCoordinator(config, coordinator_log, loop, clock, runtime.random)
+        self.groups = GroupCoordinator(config, coordinator_log, loop, clock, runtime.random, runtime.workers)
         self.transaction_markers = TransactionMarkers(config.node_id, self.replicas, self.groups, clock)
         self.transactions = TransactionCoordinator(
             TransactionSettings.of(config),

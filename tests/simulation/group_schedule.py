@@ -159,7 +159,8 @@ class Schedule:
             assert offset <= self.offsets.tried.get(partition, -1)
 
     def check_reload_is_live(self) -> None:
-        again = GroupCoordinator(self.world.config, self.world.log, self.world.time, self.world.time, self.world.random)
+        world = self.world
+        again = GroupCoordinator(world.config, world.log, world.time, world.time, world.random, world.workers)
         again.runtime.image = self.world.image
         again.load(0, 1)
         while again.runtime.loading:

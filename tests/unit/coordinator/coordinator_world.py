@@ -7,6 +7,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable
 from itertools import count
+from typing import Any
 
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.records import assign_offsets, read_header
@@ -79,6 +80,31 @@ class SeededRandom:
 
     def below(self, limit: int) -> int:
         return self._random.randrange(limit)
+
+
+class PatientWorkers:
+    """Does a job on the loop, in the order they were given; a test can hold them back."""
+
+    def __init__(self, time: FakeTime) -> None:
+        self._time = time
+        self.held: list[Callable[[], None]] | None = None
+
+    def submit(self, job: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
+        def work() -> None:
+            try:
+                result = job()
+            except Exception as error:
+                done(None, error)
+            else:
+                done(result, None)
+
+        if self.held is None:
+            self._time.call_soon(work)
+        else:
+            self.held.append(work)
+
+    def close(self) -> None:
+        raise NotImplementedError
 
 
 class MemoryLog:

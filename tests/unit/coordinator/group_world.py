@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from coordinator_world import FakeTime, MemoryLog, SeededRandom
+from coordinator_world import FakeTime, MemoryLog, PatientWorkers, SeededRandom
 
 from moldau.config.broker import BrokerConfig
 from moldau.coordinator.group.coordinator import GroupCoordinator
@@ -31,6 +31,7 @@ class GroupWorld:
         self.log = MemoryLog()
         self.config = BrokerConfig.parse({**SETTINGS, **(settings or {})})
         self.random = SeededRandom(seed)
+        self.workers = PatientWorkers(self.time)
         self.image = MetadataImage()
         self.epoch = 0
         self._topic_number = 0
@@ -40,7 +41,7 @@ class GroupWorld:
         self.reload()
 
     def _start(self) -> GroupCoordinator:
-        return GroupCoordinator(self.config, self.log, self.time, self.time, self.random)
+        return GroupCoordinator(self.config, self.log, self.time, self.time, self.random, self.workers)
 
     @property
     def shard(self) -> GroupShard:

@@ -38,7 +38,7 @@ def join(world: GroupWorld, member_id: str = "") -> list[Any]:
 def start_again(world: GroupWorld, **settings: str) -> None:
     config = BrokerConfig.parse({**SETTINGS, **{key.replace("_", "."): value for key, value in settings.items()}})
     world.groups.close()
-    world.groups = GroupCoordinator(config, world.log, world.time, world.time, world.random)
+    world.groups = GroupCoordinator(config, world.log, world.time, world.time, world.random, world.workers)
     world.groups.runtime.image = world.image
     world.reload()
 

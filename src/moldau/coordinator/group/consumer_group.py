@@ -9,13 +9,13 @@ group epoch the target assignment was computed at. A *member epoch* is how far t
     Stable        everybody has what it should have
 
 A partition has one owner: whoever was told to have it, until it has said that it gave it up. Everything here comes from
-records and is changed by replay only, except the two hints at the end of the constructor.
+records and is changed by replay only, except the hints at the end of the constructor.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import Final, NamedTuple
 
 from moldau.coordinator.group.consumer_member import (
@@ -58,9 +58,11 @@ class ConsumerGroup:
         self.targets: TimelineMap[str, Assignment] = TimelineMap(registry)
         self.owners: TimelineMap[tuple[Uuid, int], str] = TimelineMap(registry)
         self.patterns: TimelineMap[str, ResolvedPattern] = TimelineMap(registry)
-        # Topics changed: the next heartbeat looks again at what there is to assign, and which topics patterns match.
+        # Topics changed: the next heartbeat looks again at what there is to assign.
         self.refresh_metadata = True
-        self.refresh_patterns = False
+        # The oldest metadata that one of the patterns was last resolved against, and when that was.
+        self.patterns_version = -1
+        self.patterns_resolved_ms = 0
 
     def __repr__(self) -> str:
         return f"ConsumerGroup({self.group_id!r}, {self.state}, epoch {self.epoch}, {list(self.members)})"
@@ -169,20 +171,14 @@ class ConsumerGroup:
     def target(self, member_id: str) -> Assignment:
         return self.targets.get(member_id, NO_PARTITIONS)
 
-    def topics_of(self, member: ConsumerMember) -> frozenset[str]:
-        """All topics a member subscribes to, by name or by pattern."""
-        topics = frozenset(member.topics)
-        if member.pattern:
-            resolved = self.patterns.get(member.pattern)
-            if resolved is not None:
-                topics |= resolved.topics
-        return topics
-
-    def subscribed_topics(self) -> frozenset[str]:
-        return frozenset().union(*(self.topics_of(member) for member in self.members.values()))
-
     def is_subscribed(self, topic: str) -> bool:
-        return any(topic in self.topics_of(member) for member in self.members.values())
+        return self.is_subscribed_to_any({topic})
+
+    def is_subscribed_to_any(self, topics: Set[str]) -> bool:
+        """By name, or by a pattern; those that nobody uses any more are gone."""
+        return any(not topics.isdisjoint(member.topics) for member in self.members.values()) or any(
+            not topics.isdisjoint(resolved.topics) for resolved in self.patterns.values()
+        )
 
     # ------------------------------------------------------------------------------------------------------ replay
 
@@ -203,6 +199,12 @@ class ConsumerGroup:
         if old is not None:
             self._release(old)
             self._forget_instance(old)
+
+    def put_pattern(self, pattern: str, resolved: ResolvedPattern) -> None:
+        others = len(self.patterns) > (pattern in self.patterns)
+        self.patterns_version = min(self.patterns_version, resolved.version) if others else resolved.version
+        self.patterns_resolved_ms = min(self.patterns_resolved_ms, resolved.timestamp) if others else resolved.timestamp
+        self.patterns[pattern] = resolved
 
     def _release(self, member: ConsumerMember) -> None:
         for partition in partitions_of(member.assigned, member.pending_revocation):

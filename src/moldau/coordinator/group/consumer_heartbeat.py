@@ -28,7 +28,6 @@ from moldau.coordinator.group.consumer_update import ConsumerUpdate, MemberChang
 from moldau.coordinator.group.groups import Groups
 from moldau.coordinator.group.migration import Migration
 from moldau.coordinator.group.request_info import RequestInfo, random_uuid
-from moldau.coordinator.group.topic_pattern import compile_pattern
 from moldau.coordinator.shard import CoordinatorRecord, Result
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.messages import consumer_group_heartbeat as messages
@@ -104,8 +103,6 @@ class ConsumerHeartbeat:
             client_host=info.client_host,
             classic=None,
         )
-        if after.pattern is not None and after.pattern != before.pattern:
-            compile_pattern(after.pattern)
         return MemberChange(before, after, owned, replaced)
 
     def _before(
@@ -173,9 +170,9 @@ class ConsumerHeartbeat:
             # The looked-at metadata counts only when what followed from it is stored.
             current = self._groups.consumer(group_id)
             if error is None and current is not None:
-                current.refresh_metadata = current.refresh_patterns = False
+                current.refresh_metadata = False
 
-        return Result(records, response, done=done if group.refresh_metadata or group.refresh_patterns else None)
+        return Result(records, response, done=done if group.refresh_metadata else None)
 
     # ------------------------------------------------------------------------------------------------------- leave
 

@@ -6,8 +6,8 @@ records are gathered, and what the operation needs to know of their effect is wo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Final, NamedTuple
 
 from moldau.config.broker import BrokerConfig
 from moldau.config.settings.coordinator import ASSIGNORS as ASSIGNOR_NAMES
@@ -22,11 +22,15 @@ from moldau.coordinator.group.consumer_records import (
     pattern_tombstone,
     target_record,
 )
+from moldau.coordinator.group.groups import Groups
 from moldau.coordinator.group.reconciliation import reconcile
 from moldau.coordinator.group.target_assignment import compute_target, metadata_hash, target_records
-from moldau.coordinator.group.topic_pattern import TopicPattern, compile_pattern
-from moldau.coordinator.shard import CoordinatorRecord
+from moldau.coordinator.group.topic_pattern import PatternResolver, Topics
+from moldau.coordinator.shard import CoordinatorRecord, Result, Timers
 from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
+
+# Topics come and go in bursts: the patterns of a group are not resolved again more often than that.
+_MIN_REFRESH_MS: Final = 10_000
 
 
 class MemberChange(NamedTuple):
@@ -39,10 +43,15 @@ class MemberChange(NamedTuple):
 
 
 class ConsumerUpdate:
-    def __init__(self, config: BrokerConfig) -> None:
+    def __init__(self, config: BrokerConfig, groups: Groups, timers: Timers, resolver: PatternResolver) -> None:
         self.image: MetadataImage = EMPTY_IMAGE
+        self._groups = groups
+        self._timers = timers
+        self._resolver = resolver
         self._default_assignor = ASSIGNOR_NAMES[config.group_consumer_assignors[0]]
-        self._compiled: dict[str, TopicPattern] = {}
+        self._refresh_ms = config.group_consumer_regex_refresh_interval_ms
+        # Groups whose patterns are being resolved.
+        self._resolving: set[str] = set()
 
     def apply(
         self, group: ConsumerGroup, change: MemberChange, now_ms: int, records: list[CoordinatorRecord]
@@ -50,6 +59,7 @@ class ConsumerUpdate:
         """The member as it will be once `records` are replayed."""
         before, after = change.before, change.after
         if change.replaced is None and before == after and self._nothing_new(group, after.member_id):
+            self._refresh_patterns(group, now_ms)
             return self._step(group, change, group.assignment_epoch, group.target(after.member_id), records)
         if change.replaced is not None:
             self._replace(group, change, records)
@@ -122,38 +132,84 @@ class ConsumerUpdate:
         members: Mapping[str, ConsumerMember],
         now_ms: int,
         records: list[CoordinatorRecord],
-    ) -> tuple[dict[str, frozenset[str]], bool]:
-        """The topics of every pattern in use, and whether they are other than before."""
-        used = {member.pattern for member in members.values() if member.pattern}
+    ) -> tuple[dict[str, Topics], bool]:
+        """The topics of every pattern in use, as far as they are known, and whether they are other than before."""
+        used = _used_patterns(members)
         changed = False
-        topics: dict[str, frozenset[str]] = {}
+        topics: dict[str, Topics] = {}
+        missing = []
         for pattern in sorted(used):
             known = group.patterns.get(pattern)
-            if known is not None and not group.refresh_patterns:
+            if known is not None:
                 topics[pattern] = known.topics
                 continue
-            topics[pattern] = matched = self._resolve(pattern)
-            if known is None or known.topics != matched:
+            found = self._resolver.known(pattern)
+            topics[pattern] = found or frozenset()
+            if found is None:
+                missing.append(pattern)
+            else:
                 changed = True
-                resolved = ResolvedPattern(matched, self.image.offset, now_ms)
+                resolved = ResolvedPattern(found, self._resolver.version, now_ms)
                 records.append(pattern_record(group.group_id, pattern, resolved))
         records += [pattern_tombstone(group.group_id, each) for each in group.patterns if each not in used]
+        if missing:
+            self._resolve(group.group_id, missing)
+        else:
+            self._refresh_patterns(group, now_ms)
         return topics, changed
 
-    def _resolve(self, pattern: str) -> frozenset[str]:
-        compiled = self._compiled.get(pattern)
-        if compiled is None:
-            if len(self._compiled) > 1000:
-                self._compiled.clear()
-            compiled = self._compiled[pattern] = compile_pattern(pattern)
-        # Internal topics are subscribed to by name or not at all.
-        return compiled.select(name for name in self.image.topics.by_name if not name.startswith("__"))
+    # ---------------------------------------------------------------------------------------------------- patterns
+
+    def _refresh_patterns(self, group: ConsumerGroup, now_ms: int) -> None:
+        """Topics have come or gone, or it is long ago: the known patterns may stand for something else now."""
+        if not group.patterns:
+            return
+        age = now_ms - group.patterns_resolved_ms
+        outdated = group.patterns_version < self._resolver.version
+        if age >= (_MIN_REFRESH_MS if outdated else self._refresh_ms):
+            self._resolve(group.group_id, list(group.patterns))
+
+    def _resolve(self, group_id: str, patterns: Collection[str]) -> None:
+        """Takes its time elsewhere; what comes of it is an operation of its own."""
+        if group_id in self._resolving:
+            return
+        self._resolving.add(group_id)
+
+        def found(topics: Mapping[str, Topics], version: int) -> None:
+            self._timers.schedule(
+                f"patterns {group_id}", 0, lambda now_ms: self._resolved(group_id, topics, version, now_ms)
+            )
+
+        self._resolver.resolve_all(patterns, found)
+
+    def _resolved(self, group_id: str, found: Mapping[str, Topics], version: int, now_ms: int) -> Result[None]:
+        self._resolving.discard(group_id)
+        group = self._groups.consumer(group_id)
+        if group is None:
+            return Result((), None)
+        records: list[CoordinatorRecord] = []
+        members = dict(group.members.items())
+        used = _used_patterns(members)
+        patterns = {pattern: known.topics for pattern, known in group.patterns.items() if pattern in used}
+        for pattern, topics in found.items():
+            if pattern in used and patterns.get(pattern) != topics:
+                patterns[pattern] = topics
+                records.append(pattern_record(group_id, pattern, ResolvedPattern(topics, version, now_ms)))
+        group.patterns_version, group.patterns_resolved_ms = version, now_ms
+        if records:
+            new_hash = metadata_hash(_all_topics(members, patterns), self.image)
+            records.append(group_epoch_record(group_id, group.epoch + 1, new_hash))
+        missing = used - patterns.keys()
+        if missing:
+            # Somebody else came with another pattern meanwhile.
+            self._resolve(group_id, missing)
+        return Result(records, None)
 
     def _targets(
         self,
         group: ConsumerGroup,
         members: Mapping[str, ConsumerMember],
-        patterns: Mapping[str, frozenset[str]],
+        patterns: Mapping[str, Topics],
         change: MemberChange,
     ) -> dict[str, Assignment]:
         previous = dict(group.targets.items())
@@ -169,10 +225,15 @@ class ConsumerUpdate:
         return self._default_assignor
 
 
-def _topics(member: ConsumerMember, patterns: Mapping[str, frozenset[str]]) -> frozenset[str]:
+def _used_patterns(members: Mapping[str, ConsumerMember]) -> set[str]:
+    return {member.pattern for member in members.values() if member.pattern}
+
+
+def _topics(member: ConsumerMember, patterns: Mapping[str, Topics]) -> Topics:
     topics = frozenset(member.topics)
     return topics | patterns.get(member.pattern, frozenset()) if member.pattern else topics
 
 
-def _all_topics(members: Mapping[str, ConsumerMember], patterns: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    return frozenset().union(*(_topics(member, patterns) for member in members.values()))
+def _all_topics(members: Mapping[str, ConsumerMember], patterns: Mapping[str, Topics]) -> set[str]:
+    names = {name for member in members.values() for name in member.topics}
+    return names.union(*patterns.values())

@@ -2,7 +2,7 @@
 
 Wiring, for the node:
 
-    groups = GroupCoordinator(config, log, loop, clock, random)      log: a PartitionLog over the replica manager
+    groups = GroupCoordinator(config, log, loop, clock, random, workers)   log: a PartitionLog over the replica manager
     groups.on_image(delta, image)        a Publisher of the metadata; to be added after the replica manager, because a
                                          partition of `__consumer_offsets` that this broker leads now is read at once
     groups.load(partition, epoch)        this broker leads the partition of `__consumer_offsets` in that epoch
@@ -28,10 +28,11 @@ from moldau.coordinator.group.offset_fetch import failed_group
 from moldau.coordinator.group.record_types import OFFSETS_TOPIC, RECORD_TYPES
 from moldau.coordinator.group.request_info import RequestInfo
 from moldau.coordinator.group.shard import GroupShard
+from moldau.coordinator.group.topic_pattern import PatternResolver
 from moldau.coordinator.partition_log import PartitionLog
 from moldau.coordinator.runtime import CoordinatorRuntime
 from moldau.coordinator.shard import Result
-from moldau.deferred import Deferred, gather, mapped, ready, recovered
+from moldau.deferred import Deferred, chained, gather, mapped, ready, recovered
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
@@ -48,7 +49,7 @@ from moldau.protocol.messages import offset_delete as offset_deletion
 from moldau.protocol.messages import offset_fetch as fetches
 from moldau.protocol.messages import sync_group as syncs
 from moldau.protocol.messages import txn_offset_commit as transactional
-from moldau.runtime.ports import Clock, Loop, Random
+from moldau.runtime.ports import Clock, Loop, Random, Workers
 
 T = TypeVar("T")
 
@@ -58,14 +59,17 @@ _GROUP_VERSION = "group.version"
 
 
 class GroupCoordinator:
-    def __init__(self, config: BrokerConfig, log: PartitionLog, loop: Loop, clock: Clock, random: Random) -> None:
+    def __init__(
+        self, config: BrokerConfig, log: PartitionLog, loop: Loop, clock: Clock, random: Random, workers: Workers
+    ) -> None:
         self._config = config
         self._clock = clock
         self._random = random
+        self._patterns = patterns = PatternResolver(workers, loop)
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
             OFFSETS_TOPIC,
             RECORD_TYPES,
-            lambda context: GroupShard(context, config),
+            lambda context: GroupShard(context, config, patterns),
             log,
             loop,
             clock,
@@ -77,6 +81,8 @@ class GroupCoordinator:
     # ------------------------------------------------------------------------------------------------- from the node
 
     def on_image(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        if delta.topics.deleted or any(topic.base is None for topic in delta.topics.changed.values()):
+            self._patterns.on_topics(image)
         self.runtime.on_image(delta, image)
         gone = {topic.name for topic in delta.topics.deleted.values()}
         if gone:
@@ -89,6 +95,7 @@ class GroupCoordinator:
         self.runtime.unload(partition, leader_epoch)
 
     def close(self) -> None:
+        self._patterns.close()
         self.runtime.close()
 
     def info(self, client_id: str | None, client_host: str, api_version: int) -> RequestInfo:
@@ -174,11 +181,16 @@ class GroupCoordinator:
 
         if not self.consumer_protocol_enabled:
             return ready(failed(KafkaError(ErrorCode.UNSUPPORTED_VERSION, "The consumer protocol is switched off.")))
-        now = self._clock.now_ms()
-        written = self._write(
-            "consumer heartbeat", request.group_id, lambda shard: shard.consumers.heartbeat(info, request, now)
-        )
-        return recovered(written, failed)
+
+        def heartbeat() -> Deferred[consumer_heartbeat.ConsumerGroupHeartbeatResponse]:
+            now = self._clock.now_ms()
+            return self._write(
+                "consumer heartbeat", request.group_id, lambda shard: shard.consumers.heartbeat(info, request, now)
+            )
+
+        if not request.subscribed_topic_regex:
+            return recovered(heartbeat(), failed)
+        return recovered(chained(self._patterns.prepare(request.subscribed_topic_regex), heartbeat), failed)
 
     @property
     def consumer_protocol_enabled(self) -> bool:

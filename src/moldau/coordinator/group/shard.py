@@ -25,6 +25,7 @@ from moldau.coordinator.group.offset_commit import OffsetCommits
 from moldau.coordinator.group.offset_fetch import OffsetFetches
 from moldau.coordinator.group.offset_records import offset_from_record
 from moldau.coordinator.group.offset_store import OffsetStore
+from moldau.coordinator.group.topic_pattern import PatternResolver
 from moldau.coordinator.shard import CoordinatorRecord, Result, ShardContext
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
@@ -50,7 +51,7 @@ _MINUTE_MS: Final = 60_000
 
 
 class GroupShard:
-    def __init__(self, context: ShardContext, config: BrokerConfig) -> None:
+    def __init__(self, context: ShardContext, config: BrokerConfig, resolver: PatternResolver) -> None:
         self._timers = context.timers
         self._config = config
         self.groups = Groups(context.registry)
@@ -58,7 +59,7 @@ class GroupShard:
         self._rebalance = ClassicRebalance(self.groups, context.timers, config)
         self._join = ClassicJoin(self._rebalance)
         self._session = ClassicSession(self._rebalance)
-        self.update = ConsumerUpdate(config)
+        self.update = ConsumerUpdate(config, self.groups, context.timers, resolver)
         self._sessions = ConsumerSessions(self.groups, context.timers, config, self.update)
         migration = Migration(self._rebalance, self.update, self._sessions, config)
         self._mixed = ClassicOnConsumer(self.update, self._sessions, migration, config)
@@ -162,21 +163,14 @@ class GroupShard:
     def on_new_image(self, image: MetadataImage, delta: MetadataDelta) -> None:
         self.update.image = image
         topics = {gone.name for gone in delta.topics.deleted.values()}
-        named = set(topics)
         for topic in delta.topics.changed.values():
-            if topic.base is None:
-                named.add(topic.name)
             if topic.base is None or topic.partitions.keys() - topic.base.partitions.keys():
                 topics.add(topic.name)
         if not topics:
             return
         for group in self.groups:
-            if isinstance(group, ConsumerGroup):
-                # A pattern may match a topic that nobody subscribes to yet.
-                if named and len(group.patterns):
-                    group.refresh_metadata = group.refresh_patterns = True
-                elif topics & group.subscribed_topics():
-                    group.refresh_metadata = True
+            if isinstance(group, ConsumerGroup) and group.is_subscribed_to_any(topics):
+                group.refresh_metadata = True
 
     # ------------------------------------------------------------------------------------------------------ replay
 
@@ -270,7 +264,7 @@ class GroupShard:
                 group.patterns.pop(key.regular_expression)
             return
         resolved = ResolvedPattern(frozenset(value.topics), value.version, value.timestamp)
-        self.groups.consumer_for_replay(key.group_id).patterns[key.regular_expression] = resolved
+        self.groups.consumer_for_replay(key.group_id).put_pattern(key.regular_expression, resolved)
 
 
 def _tombstones(group: ClassicGroup | ConsumerGroup) -> list[CoordinatorRecord]:
