@@ -123,17 +123,6 @@ class ConsumerGroup:
         member_id = self.static_members.get(instance_id)
         return None if member_id is None else self.members.get(member_id)
 
-    def check_epoch(self, member: ConsumerMember, epoch: int) -> None:
-        """Whether a commit or fetch of offsets comes from the member as it is now."""
-        if epoch == member.epoch:
-            return
-        if member.classic is not None:
-            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
-        raise KafkaError(
-            ErrorCode.STALE_MEMBER_EPOCH,
-            f"Member {member.member_id} is at epoch {member.epoch}, the request at {epoch}.",
-        )
-
     def check_fetch(self, member_id: str | None, epoch: int, committed: int | None) -> None:
         if not member_id and epoch < 0:
             # A tool, or a client that does not say who it is.
@@ -142,7 +131,8 @@ class ConsumerGroup:
         member = members.get(member_id or "") if committed is None else members.get_at(member_id or "", committed)
         if member is None:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
-        self.check_epoch(member, epoch)
+        if epoch != member.epoch:
+            raise member.stale(epoch)
 
     def supports_classic(self, protocol_type: str, protocols: Iterable[str]) -> bool:
         """Whether a member with these classic protocols can take part beside the other classic ones."""

@@ -20,6 +20,7 @@ from moldau.coordinator.group.consumer_member import (
     STATIC_LEAVING_EPOCH,
     Assignment,
     ConsumerMember,
+    all_at_epoch,
     is_subset,
 )
 from moldau.coordinator.group.consumer_records import current_record
@@ -190,7 +191,13 @@ class ConsumerHeartbeat:
             member = existing
         response = Response(member_id=request.member_id, member_epoch=request.member_epoch)
         if request.member_epoch == STATIC_LEAVING_EPOCH:
-            gone = replace(member, epoch=STATIC_LEAVING_EPOCH, pending_revocation=NO_PARTITIONS)
+            gone = replace(
+                member,
+                epoch=STATIC_LEAVING_EPOCH,
+                pending_revocation=NO_PARTITIONS,
+                # Whoever comes back begins at epoch 0, and these are its own from the start.
+                assignment_epochs=all_at_epoch(JOINING_EPOCH, member.assigned),
+            )
             return Result([current_record(group.group_id, gone)], response)
         result = self._sessions.fence(group, member.member_id, now_ms)
         return Result(result.records, response, replay=result.replay, done=result.done)

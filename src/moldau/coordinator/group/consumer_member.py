@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple, TypeAlias
 
 from moldau.coordinator.group.classic_member import MemberProtocol
+from moldau.errors import ErrorCode, KafkaError
 from moldau.types import Uuid
 
 # What somebody is assigned: partitions by topic id.
@@ -54,6 +55,9 @@ class ConsumerMember:
     assigned: Assignment = field(default_factory=dict)
     # It was told to give these up and has not said yet that it did.
     pending_revocation: Assignment = field(default_factory=dict)
+    # The member's epoch when it got each of both: offsets it consumed since then are its own, even if its epoch has
+    # grown meanwhile and it does not know yet.
+    assignment_epochs: Mapping[tuple[Uuid, int], int] = field(default_factory=dict)
 
     def at_epoch(self, epoch: int) -> ConsumerMember:
         return replace(self, epoch=epoch, previous_epoch=self.epoch)
@@ -61,8 +65,17 @@ class ConsumerMember:
     def is_reconciled_to(self, epoch: int) -> bool:
         return self.state == MemberState.STABLE and self.epoch == epoch
 
+    def stale(self, epoch: int) -> KafkaError:
+        """For a request about offsets with another epoch, in the words of the protocol the member speaks."""
+        code = ErrorCode.STALE_MEMBER_EPOCH if self.classic is None else ErrorCode.ILLEGAL_GENERATION
+        return KafkaError(code, f"Member {self.member_id} is at epoch {self.epoch}, the request at {epoch}.")
+
     def same_subscription(self, other: ConsumerMember) -> bool:
         return self.topics == other.topics and self.pattern == other.pattern
+
+
+def all_at_epoch(epoch: int, *assignments: Assignment) -> dict[tuple[Uuid, int], int]:
+    return dict.fromkeys(partitions_of(*assignments), epoch)
 
 
 def assignment(partitions: Iterable[tuple[Uuid, int]]) -> Assignment:

@@ -28,6 +28,7 @@ from moldau.protocol.messages.consumer_group_target_assignment_metadata_key impo
 from moldau.protocol.messages.consumer_group_target_assignment_metadata_value import (
     ConsumerGroupTargetAssignmentMetadataValue,
 )
+from moldau.types import Uuid
 
 _VERSION: Final = 0
 
@@ -109,8 +110,8 @@ def current_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
         member_epoch=member.epoch,
         previous_member_epoch=member.previous_epoch,
         state=member.state,
-        assigned_partitions=_rows(member.assigned),
-        partitions_pending_revocation=_rows(member.pending_revocation),
+        assigned_partitions=_rows(member, member.assigned),
+        partitions_pending_revocation=_rows(member, member.pending_revocation),
     )
     key = ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member.member_id)
     return CoordinatorRecord(key, value, _VERSION)
@@ -125,6 +126,10 @@ def apply_current(member: ConsumerMember, value: current.ConsumerGroupCurrentMem
         state=MemberState(value.state) if known else MemberState.UNKNOWN,
         assigned=_assignment(value.assigned_partitions),
         pending_revocation=_assignment(value.partitions_pending_revocation),
+        assignment_epochs={
+            **_epochs(value.assigned_partitions, value.member_epoch),
+            **_epochs(value.partitions_pending_revocation, value.member_epoch),
+        },
     )
 
 
@@ -162,13 +167,29 @@ def _pattern_key(group_id: str, pattern: str) -> ConsumerGroupRegularExpressionK
     return ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=pattern)
 
 
-def _rows(partitions: Assignment) -> list[current.TopicPartitions]:
-    """Without the epoch of each single partition, which nobody here asks for. An explicit null says so: a Kafka that
-    reads these records takes a missing list for one of the wrong length and logs an error for each row."""
-    return [
-        current.TopicPartitions(topic_id=topic_id, partitions=sorted(numbers), assignment_epochs=None)
-        for topic_id, numbers in sorted(partitions.items())
-    ]
+def _rows(member: ConsumerMember, partitions: Assignment) -> list[current.TopicPartitions]:
+    epochs, rows = member.assignment_epochs, []
+    for topic_id, numbers in sorted(partitions.items()):
+        ordered = sorted(numbers)
+        rows.append(
+            current.TopicPartitions(
+                topic_id=topic_id,
+                partitions=ordered,
+                assignment_epochs=[epochs[topic_id, number] for number in ordered],
+            )
+        )
+    return rows
+
+
+def _epochs(rows: Sequence[current.TopicPartitions], member_epoch: int) -> dict[tuple[Uuid, int], int]:
+    """Records of a broker that did not keep them have none: then it is the member's own."""
+    epochs: dict[tuple[Uuid, int], int] = {}
+    for row in rows:
+        known = row.assignment_epochs or ()
+        if len(known) != len(row.partitions):
+            known = [max(member_epoch, 0)] * len(row.partitions)
+        epochs.update({(row.topic_id, number): epoch for number, epoch in zip(row.partitions, known, strict=True)})
+    return epochs
 
 
 def _assignment(rows: Sequence[current.TopicPartitions]) -> Assignment:

@@ -15,7 +15,7 @@ from moldau.coordinator.group.classic_member import ClassicMember
 from moldau.coordinator.group.classic_rebalance import ClassicRebalance
 from moldau.coordinator.group.classic_records import group_record, group_tombstone
 from moldau.coordinator.group.consumer_group import ConsumerGroup
-from moldau.coordinator.group.consumer_member import Assignment, ClassicSide, ConsumerMember, MemberState
+from moldau.coordinator.group.consumer_member import Assignment, ClassicSide, ConsumerMember, MemberState, all_at_epoch
 from moldau.coordinator.group.consumer_protocol import (
     PROTOCOL_TYPE,
     decode_assignment,
@@ -107,6 +107,7 @@ class Migration:
                     tuple(sorted(set(subscription.topics))),
                     classic=ClassicSide(member.session_timeout_ms, member.protocols),
                     assigned=assigned,
+                    assignment_epochs=all_at_epoch(classic.generation, assigned),
                 )
             )
             group.targets[member.member_id] = assigned

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from moldau.config.broker import BrokerConfig
 from moldau.coordinator.group.classic_group import ClassicGroup, ClassicState
 from moldau.coordinator.group.classic_rebalance import ClassicRebalance
 from moldau.coordinator.group.consumer_group import ConsumerGroup
+from moldau.coordinator.group.consumer_member import ConsumerMember
+from moldau.coordinator.group.consumer_update import ConsumerUpdate
 from moldau.coordinator.group.groups import Groups
 from moldau.coordinator.group.offset_records import offset_record, offset_tombstone
 from moldau.coordinator.group.offset_store import CommittedOffset, OffsetStore
@@ -23,10 +26,18 @@ _MEMBER_EPOCHS_SINCE = 9
 
 
 class OffsetCommits:
-    def __init__(self, groups: Groups, store: OffsetStore, rebalance: ClassicRebalance, config: BrokerConfig) -> None:
+    def __init__(
+        self,
+        groups: Groups,
+        store: OffsetStore,
+        rebalance: ClassicRebalance,
+        update: ConsumerUpdate,
+        config: BrokerConfig,
+    ) -> None:
         self._groups = groups
         self._store = store
         self._rebalance = rebalance
+        self._update = update
         self._max_metadata = config.offset_metadata_max_bytes
 
     # ------------------------------------------------------------------------------------------------------ commit
@@ -39,6 +50,7 @@ class OffsetCommits:
         if group is None and generation >= 0:
             old = info.api_version < _MEMBER_EPOCHS_SINCE
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION if old else ErrorCode.GROUP_ID_NOT_FOUND)
+        lagging = None
         if isinstance(group, ClassicGroup):
             check_classic(group, request.member_id, request.group_instance_id, generation, transactional=False)
             member = group.members.get(request.member_id)
@@ -46,7 +58,7 @@ class OffsetCommits:
                 # Whoever commits is alive.
                 self._rebalance.extend_session(group, member)
         elif group is not None:
-            check_consumer(group, request.member_id, generation, info.api_version)
+            lagging = check_consumer(group, request.member_id, generation, info.api_version)
         expires = None if request.retention_time_ms == -1 else now_ms + request.retention_time_ms
         records: list[CoordinatorRecord] = []
         response = messages.OffsetCommitResponse()
@@ -56,6 +68,8 @@ class OffsetCommits:
             for each in topic.partitions:
                 where = TopicPartition(topic.name, each.partition_index)
                 code = self._record(records, request.group_id, where, each, now_ms, expires, topic.topic_id)
+                if lagging is not None and code == ErrorCode.NONE:
+                    self._check_assigned(lagging, generation, where)
                 row.partitions.append(
                     messages.OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=code)
                 )
@@ -67,12 +81,15 @@ class OffsetCommits:
         group = self._groups.get(request.group_id)
         if group is None and request.generation_id >= 0:
             raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+        lagging = None
         if isinstance(group, ClassicGroup):
             check_classic(
                 group, request.member_id, request.group_instance_id, request.generation_id, transactional=True
             )
         elif group is not None:
-            check_consumer_transactional(group, request.member_id, request.group_instance_id, request.generation_id)
+            lagging = check_consumer_transactional(
+                group, request.member_id, request.group_instance_id, request.generation_id
+            )
         records: list[CoordinatorRecord] = []
         response = transactional.TxnOffsetCommitResponse()
         for topic in request.topics:
@@ -81,6 +98,9 @@ class OffsetCommits:
             for each in topic.partitions:
                 where = TopicPartition(topic.name, each.partition_index)
                 code = self._record(records, request.group_id, where, each, now_ms, None, ZERO_UUID)
+                if lagging is not None and code == ErrorCode.NONE:
+                    with _for_producers():
+                        self._check_assigned(lagging, request.generation_id, where)
                 row.partitions.append(
                     transactional.TxnOffsetCommitResponsePartition(
                         partition_index=each.partition_index, error_code=code
@@ -106,6 +126,14 @@ class OffsetCommits:
         )
         records.append(offset_record(group_id, partition, committed))
         return ErrorCode.NONE
+
+    def _check_assigned(self, member: ConsumerMember, epoch: int, where: TopicPartition) -> None:
+        """A commit with an earlier epoch: the member may have been told its new one and not know yet. What it
+        consumed is its own if it has had the partition since that epoch; one foreign partition refuses them all."""
+        topic = self._update.image.topics.get(where.topic)
+        assigned_at = None if topic is None else member.assignment_epochs.get((topic.id, where.partition))
+        if assigned_at is None or epoch < assigned_at:
+            raise member.stale(epoch)
 
     # ------------------------------------------------------------------------------------------------------ delete
 
@@ -216,24 +244,40 @@ def check_classic(
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
 
 
-def check_consumer(group: ConsumerGroup, member_id: str, epoch: int, api_version: int) -> None:
+def check_consumer(group: ConsumerGroup, member_id: str, epoch: int, api_version: int) -> ConsumerMember | None:
+    """The member, if it commits with an earlier epoch: then each of its partitions has to be looked at."""
     if epoch < 0 and not group.members:
-        return
+        return None
     member = group.member(member_id)
     if member.classic is None and api_version < _MEMBER_EPOCHS_SINCE:
         raise KafkaError(
             ErrorCode.UNSUPPORTED_VERSION,
             f"Members of a consumer group commit offsets with version {_MEMBER_EPOCHS_SINCE} or later.",
         )
-    group.check_epoch(member, epoch)
+    return _lagging(member, epoch)
 
 
-def check_consumer_transactional(group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int) -> None:
+def check_consumer_transactional(
+    group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int
+) -> ConsumerMember | None:
     if epoch < 0 and (not group.members or (not member_id and instance_id is None)):
-        return
+        return None
+    with _for_producers():
+        return _lagging(group.member(member_id), epoch)
+
+
+def _lagging(member: ConsumerMember, epoch: int) -> ConsumerMember | None:
+    if epoch > member.epoch:
+        raise member.stale(epoch)
+    return member if epoch < member.epoch else None
+
+
+@contextmanager
+def _for_producers() -> Iterator[None]:
+    """Producers know generations only."""
     try:
-        group.check_epoch(group.member(member_id), epoch)
+        yield
     except KafkaError as error:
         if error.code == ErrorCode.STALE_MEMBER_EPOCH:
-            raise KafkaError(ErrorCode.ILLEGAL_GENERATION) from error
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION, error.message) from error
         raise

@@ -67,14 +67,17 @@ def _next(
             state=MemberState.UNREVOKED_PARTITIONS,
             assigned=keeps,
             pending_revocation=revokes,
+            assignment_epochs={partition: member.assignment_epochs[partition] for partition in has},
         )
     missing = wants - has
     free = {partition for partition in missing if owner(partition) in (None, member.member_id)}
+    kept = {partition: member.assignment_epochs[partition] for partition in has & wants}
     return replace(
         member.at_epoch(target_epoch),
         state=MemberState.STABLE if free == missing else MemberState.UNRELEASED_PARTITIONS,
         assigned=assignment((has & wants) | free),
         pending_revocation=NO_PARTITIONS,
+        assignment_epochs=kept | dict.fromkeys(free, target_epoch),
     )
 
 

@@ -64,7 +64,7 @@ class GroupShard:
         migration = Migration(self._rebalance, self.update, self._sessions, config)
         self._mixed = ClassicOnConsumer(self.update, self._sessions, migration, config)
         self.consumers = ConsumerHeartbeat(self.groups, self.update, self._sessions, migration, config)
-        self.commits = OffsetCommits(self.groups, self.offsets, self._rebalance, config)
+        self.commits = OffsetCommits(self.groups, self.offsets, self._rebalance, self.update, config)
         self.fetches = OffsetFetches(self.groups, self.offsets)
 
     # ------------------------------------------------------------------------------------------- classic requests
@@ -237,6 +237,7 @@ class GroupShard:
                         state=MemberState.STABLE,
                         assigned=NO_PARTITIONS,
                         pending_revocation=NO_PARTITIONS,
+                        assignment_epochs={},
                     )
                 )
             return
