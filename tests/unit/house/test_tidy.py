@@ -74,6 +74,7 @@ def test_every_directory_of_modules_is_a_package() -> None:
 
 # The linter cannot follow them, so they stay in one room: what they name lies below or beside who names it.
 IMPORTERS_BY_NAME = {
+    "_speed/__init__.py": "all kernels, if every one of them was compiled",
     "__init__.py": "the package's own face loads the clients when they are asked for",
     "cli/main.py": "a command is loaded when it is given",
     "cli/dump/content.py": "message classes by the name in the index",
@@ -116,7 +117,9 @@ LONG = {
     "client/consumer/fetcher.py": "one class over all partitions of a consumer",
     "_speed/compaction.pyx": "one pass over a segment, in C, without a call between its parts",
     "_speed/frames.pyx": "both directions of Produce and Fetch share their helpers in C",
+    "_speed/records.pyx": "the walk over records, of one piece and window by window, shares its helpers in C",
     "_speed/packing.pyx": "the accumulator's batches, in C",
+    "protocol/records/compression.py": "one table of codecs, each way in and out",
     "runtime/transport.py": "one class whose states every method of it touches",
     "storage/local_log.py": "the log of a partition on one disk",
     "storage/log_manager.py": "all logs of a node",

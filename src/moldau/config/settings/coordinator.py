@@ -85,8 +85,7 @@ class CoordinatorSettings:
         "Which groups with members may change between the classic and the consumer protocol.")
     group_consumer_regex_refresh_interval_ms = Setting(
         "group.consumer.regex.refresh.interval.ms", INT, 600_000, at_least(10_000), MEDIUM,
-        "How often the topics that match a consumer group's regular expressions are looked up again.",
-        no_effect="topics are matched again whenever one is created or deleted")
+        "How often the topics that match a consumer group's regular expressions are looked up again.")
     group_consumer_assignment_interval_ms = Setting(
         "group.consumer.assignment.interval.ms", INT, 1000, at_least(0), MEDIUM,
         "The least time between two new assignments of a consumer group.", CLUSTER_WIDE)
