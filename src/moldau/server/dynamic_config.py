@@ -19,6 +19,7 @@ class DynamicConfig:
     def __init__(self, static: BrokerConfig, services: Services) -> None:
         self._static = static
         self._services = services
+        self._told = set(static.remarks)
 
     def on_image(self, delta: MetadataDelta, image: MetadataImage) -> None:
         names = ("", str(self._static.node_id))
@@ -30,5 +31,9 @@ class DynamicConfig:
             # The controller has checked them, but perhaps with another version of the rules.
             logger.error("the dynamic settings of the broker are not taken over: %s", error)
             return
+        for remark in config.remarks:
+            if remark not in self._told:
+                logger.warning("%s", remark)
+        self._told.update(config.remarks)
         self._services.config = config
         self._services.replicas.defaults_changed(config.log_defaults())
