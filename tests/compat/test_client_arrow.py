@@ -89,7 +89,7 @@ def test_batches_come_by_partition_and_fit_together(bootstrap: str, consumer: Ka
     consumer.assign(partitions)
     batches: list[Any] = []
     while sum(batch.num_rows for batch in batches) < 300:
-        found = consumer.poll_arrow(5000)
+        found = consumer.poll_arrow(60_000)
         assert found, "records are missing"
         for where, batch in found.items():
             batch.validate(full=True)
@@ -109,7 +109,7 @@ def test_no_more_than_asked_for(bootstrap: str, consumer: KafkaConsumer, topic: 
     seen: dict[int, list[int]] = {0: [], 1: []}
     sizes: list[int] = []
     while sum(map(len, seen.values())) < 900:
-        found = consumer.poll_arrow(5000, max_records=70)
+        found = consumer.poll_arrow(60_000, max_records=70)
         sizes.append(sum(batch.num_rows for batch in found.values()))
         for where, batch in found.items():
             seen[where.partition] += batch["offset"].to_pylist()

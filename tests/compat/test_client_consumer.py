@@ -62,7 +62,7 @@ def test_reads_in_order_at_most_as_many_as_asked_for(bootstrap: str, consume: Co
     consumer.assign(partitions)
     received: dict[TopicPartition, list[ConsumerRecord]] = {where: [] for where in partitions}
     while sum(map(len, received.values())) < len(values):
-        found = consumer.poll(5000, max_records=700)
+        found = consumer.poll(60_000, max_records=700)
         assert 0 < sum(map(len, found.values())) <= 700
         for where, records in found.items():
             received[where] += records
@@ -307,7 +307,7 @@ def test_what_it_counts(bootstrap: str, consume: Consume, topic: str) -> None:
     (where,) = fill(bootstrap, topic, [b"x"] * 10)
     consumer = consume(auto_offset_reset="earliest")
     consumer.assign([where])
-    records = consumer.poll(5000, max_records=4)[where]
+    records = consumer.poll(60_000, max_records=4)[where]
     measures = consumer.metrics()
     fetches = measures["consumer-fetch-manager-metrics"]
     assert len(records) == fetches["records-consumed-total"] == 4

@@ -35,7 +35,7 @@ def read(bootstrap: str, topic: str, count: int, partitions: int = 1) -> list[co
     consumer.assign([confluent_kafka.TopicPartition(topic, number, 0) for number in range(partitions)])
     messages: list[confluent_kafka.Message] = []
     while len(messages) < count:
-        found = consumer.consume(count - len(messages), 15.0)
+        found = consumer.consume(count - len(messages), 60.0)
         assert found, f"{len(messages)} of {count} records came"
         messages += found
     consumer.close()

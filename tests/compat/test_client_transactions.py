@@ -43,7 +43,7 @@ def test_committed_records_are_seen_and_aborted_ones_are_not(bootstrap: str, top
         {"bootstrap.servers": bootstrap, "group.id": "reference", "isolation.level": "read_committed"}
     )
     reference.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
-    assert [message.value() for message in reference.consume(3, 10)] == [b"0", b"2", b"4"]
+    assert [message.value() for message in reference.consume(3, 60)] == [b"0", b"2", b"4"]
     reference.close()
 
 

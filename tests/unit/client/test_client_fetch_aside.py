@@ -10,7 +10,7 @@ from scripted_partition import WHERE, scripted_partition
 from moldau import KafkaConsumer
 from moldau.client.consumer.flights import ASIDE, MAIN, Flights
 
-PATIENCE_MS = 15_000
+PATIENCE_MS = 60_000
 
 
 def test_a_seek_does_not_wait_for_the_fetch_that_is_under_way() -> None:

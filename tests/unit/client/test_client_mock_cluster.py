@@ -82,7 +82,7 @@ def test_confluent_reads_what_we_write(cluster: Cluster, mock_cluster: str) -> N
     consumer.assign([confluent_kafka.TopicPartition("to-confluent", 2, 0)])
     received: list[bytes | None] = []
     while len(received) < 500:
-        batch = consumer.consume(500, timeout=10)
+        batch = consumer.consume(500, timeout=60)
         assert batch, f"only {len(received)} records came"
         received += [message.value() for message in batch if message.error() is None]
     consumer.close()
