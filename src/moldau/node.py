@@ -236,6 +236,8 @@ class Node:
         self.lifecycle.leave().then(left)
 
     def _close(self) -> None:
+        if self.replicas.preparation is not None:
+            self.replicas.preparation.close()
         for purgatory in (self.replicas.produces, self.replicas.fetches, self.replicas.deletes):
             purgatory.cancel_all()
         self.groups.close()

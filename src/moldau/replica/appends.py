@@ -1,21 +1,27 @@
 """What one produce request writes: finding the partitions, appending, and waiting until the records count.
 
-acks=all waits for the high watermark, acks=1 in durable mode for the leader's disk; nothing else waits. Readers who
-wait for the records are served later in the same turn of the loop (`ReplicaManager.wake_readers`): the producer is
-acknowledged before them.
+acks=all waits for the high watermark, acks=1 in durable mode for the leader's disk, and a batch that takes long to
+unpack until that is done (`preparation`); nothing else waits. Readers who wait for the records are served later in the
+same turn of the loop (`ReplicaManager.wake_readers`): the producer is acknowledged before them.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, pass_on
 from moldau.errors import ErrorCode, KafkaError
 from moldau.replica.delayed_outcomes import DelayedOutcomes, PendingAppend, PendingForce, PendingPartition
 from moldau.replica.manager import ReplicaManager
+from moldau.replica.partition import Partition
+from moldau.storage.append_info import AppendInfo, Postponed
 from moldau.storage.storage_error import StorageError
+from moldau.storage.validator import ValidBatch
 from moldau.types import NO_OFFSET, NO_TIMESTAMP, Uuid
+
+logger = logging.getLogger("moldau.replica")
 
 A = TypeVar("A")
 
@@ -28,7 +34,7 @@ Check: TypeAlias = Callable[[memoryview, int, int], None]
 class Appends:
     """One request while it is served: what was appended, what was refused (by place), what still waits."""
 
-    __slots__ = ("_acks", "_by_id", "_pending", "_replicas", "refusals", "results")
+    __slots__ = ("_acks", "_by_id", "_pending", "_prepared", "_preparing", "_replicas", "refusals", "results")
 
     def __init__(self, replicas: ReplicaManager, acks: int, *, by_id: bool) -> None:
         self._replicas = replicas
@@ -37,6 +43,9 @@ class Appends:
         self.results: list[AppendResult] = []
         self.refusals: dict[int, KafkaError] = {}
         self._pending: list[tuple[int, PendingPartition]] = []
+        # Batches that are not judged yet, and what happens when all are.
+        self._preparing = 0
+        self._prepared: Callable[[], None] | None = None
 
     def append(
         self, topic: str | Uuid, index: int, data: memoryview, start: int, end: int, check: Check | None = None
@@ -52,26 +61,76 @@ class Appends:
                 raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{hosted.name} is written by the broker alone.")
             if check is not None:
                 check(data, start, end)
-            info = partition.append(data, start, end, self._acks)
+            info = partition.append(data, start, end, self._acks, patient=replicas.preparation is not None)
         except KafkaError as error:
-            if isinstance(error, StorageError):
-                replicas.storage_failed(error)
-            self.refuse(topic, index, error)
+            self._failed(topic, index, error)
+            return
+        except Postponed:
+            assert partition is not None
+            self._postpone(partition, topic, index, data[start:end])
             return
         self.results.append((topic, index, 0, info.base_offset, info.log_append_time, info.log_start_offset))
-        if partition in replicas.fetches.watched:
-            replicas.wake_readers(partition)
+        self._appended(len(self.results) - 1, partition, info)
+
+    def _appended(self, place: int, partition: Partition, info: AppendInfo) -> None:
+        if partition in self._replicas.fetches.watched:
+            self._replicas.wake_readers(partition)
         if self._acks == -1 and partition.log.high_watermark <= info.last_offset:
-            self._pending.append((len(self.results) - 1, PendingAppend(partition, info.last_offset + 1)))
+            self._pending.append((place, PendingAppend(partition, info.last_offset + 1)))
         elif partition.durable and self._acks == 1 and partition.log.durable_offset <= info.last_offset:
-            self._pending.append((len(self.results) - 1, PendingForce(partition, info.last_offset + 1)))
+            self._pending.append((place, PendingForce(partition, info.last_offset + 1)))
 
     def refuse(self, topic: str | Uuid, index: int, error: KafkaError) -> None:
         self.refusals[len(self.results)] = error
         self.results.append((topic, index, error.code, NO_OFFSET, NO_TIMESTAMP, NO_OFFSET))
 
+    def _failed(self, topic: str | Uuid, index: int, error: KafkaError) -> None:
+        if isinstance(error, StorageError):
+            self._replicas.storage_failed(error)
+        self.refuse(topic, index, error)
+
+    def _postpone(self, partition: Partition, topic: str | Uuid, index: int, batch: memoryview) -> None:
+        """Has the batch judged off the loop and appends it then; its place among the results is kept."""
+        assert self._replicas.preparation is not None
+        place = len(self.results)
+        self.results.append((topic, index, 0, NO_OFFSET, NO_TIMESTAMP, NO_OFFSET))
+        self._preparing += 1
+
+        def judged(valid: ValidBatch | None, error: BaseException | None) -> None:
+            try:
+                if valid is None:
+                    raise error if error is not None else KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+                info = partition.append_prepared(valid, self._acks)
+                offsets = info.base_offset, info.log_append_time, info.log_start_offset
+                self.results[place] = (topic, index, 0, *offsets)
+                self._appended(place, partition, info)
+            except KafkaError as refusal:
+                self._refuse_at(place, refusal)
+            except Exception:
+                logger.exception("a batch for %s could not be judged", partition.topic_partition)
+                self._refuse_at(place, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
+            self._preparing -= 1
+            if not self._preparing and self._prepared is not None:
+                self._prepared()
+
+        self._replicas.preparation.prepare(batch, partition.log.config, judged)
+
+    def _refuse_at(self, place: int, error: KafkaError) -> None:
+        if isinstance(error, StorageError):
+            self._replicas.storage_failed(error)
+        topic, index, *_ = self.results[place]
+        self.refusals[place] = error
+        self.results[place] = (topic, index, error.code, NO_OFFSET, NO_TIMESTAMP, NO_OFFSET)
+
     def finish(self, timeout_ms: int, answer: Callable[[], A]) -> A | Deferred[A]:
-        """Answers now, or when the records count everywhere, or at the deadline with what is known by then."""
+        """Answers now, or when the records count everywhere, or at the deadline with what is known by then.
+
+        The deadline runs from the moment when all that may be written is written.
+        """
+        if self._preparing:
+            prepared: Deferred[A] = Deferred()
+            self._prepared = lambda: pass_on(self.finish(timeout_ms, answer), prepared)
+            return prepared
         if not self._pending:
             return answer()
         later: Deferred[A] = Deferred()
@@ -79,9 +138,7 @@ class Appends:
         def known() -> None:
             for place, pending in self._pending:
                 if pending.error != ErrorCode.NONE:
-                    topic, index, *_ = self.results[place]
-                    self.refusals[place] = KafkaError(pending.error)
-                    self.results[place] = (topic, index, pending.error, NO_OFFSET, NO_TIMESTAMP, NO_OFFSET)
+                    self._refuse_at(place, KafkaError(pending.error))
             later.resolve(answer())
 
         appends = [pending for _, pending in self._pending]

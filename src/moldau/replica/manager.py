@@ -18,6 +18,7 @@ from moldau.metadata.image import EMPTY_IMAGE, MetadataImage, ResourceType
 from moldau.metadata.topics_delta import LocalPartition
 from moldau.replica.group_commit import GroupCommit
 from moldau.replica.partition import Partition
+from moldau.replica.preparation import Preparation
 from moldau.replica.purgatory import Purgatory
 from moldau.runtime.ports import Clock, Disk, Loop, Workers
 from moldau.storage.log import Log
@@ -81,6 +82,8 @@ class ReplicaManager:
         self.fetches: Purgatory[Partition] = Purgatory("fetch", clock, loop)
         self.deletes: Purgatory[Partition] = Purgatory("delete", clock, loop)
         self._commits = GroupCommit(loop, workers, self.moved, self.storage_failed) if workers is not None else None
+        # Without workers every batch is judged at once, whatever it takes.
+        self.preparation = Preparation(workers, clock) if workers is not None else None
         self._watchers: dict[TopicPartition, list[Callable[[int], None]]] = {}
         # Partitions whose waiting readers are to be looked at in this turn. A dict, for its order.
         self._stirred: dict[Partition, None] = {}

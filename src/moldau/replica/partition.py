@@ -14,6 +14,7 @@ from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import PartitionRegistration
 from moldau.replica.follower import Follower
 from moldau.storage.log import AppendInfo, Log, LogRead, Origin
+from moldau.storage.validator import ValidBatch
 from moldau.types import NO_EPOCH, NO_LEADER, TopicPartition, Uuid
 
 
@@ -116,9 +117,34 @@ class Partition:
 
     # ------------------------------------------------------------------------------------------------- writing
 
-    def append(self, data: memoryview, start: int, end: int, acks: int, origin: Origin = Origin.CLIENT) -> AppendInfo:
+    def append(
+        self,
+        data: memoryview,
+        start: int,
+        end: int,
+        acks: int,
+        origin: Origin = Origin.CLIENT,
+        *,
+        patient: bool = False,
+    ) -> AppendInfo:
         """Appends as the leader. The high watermark has moved as far as it can when this returns; in durable mode it
-        moves when the records are on disk."""
+        moves when the records are on disk.
+
+        Whoever is `patient` gets Postponed for a batch that takes long to judge, and comes back with it prepared.
+        """
+        self._check_writable(acks)
+        info = self.log.append_as_leader(data, start, end, self.leader_epoch, origin=origin, patient=patient)
+        self._appended()
+        return info
+
+    def append_prepared(self, batch: ValidBatch, acks: int) -> AppendInfo:
+        """The same for a client's batch that was judged before; who leads may have changed since."""
+        self._check_writable(acks)
+        info = self.log.append_prepared(batch, self.leader_epoch)
+        self._appended()
+        return info
+
+    def _check_writable(self, acks: int) -> None:
         if not self.is_leader:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if acks == -1 and len(self.isr) < self._min_isr:
@@ -126,14 +152,13 @@ class Partition:
                 ErrorCode.NOT_ENOUGH_REPLICAS,
                 f"{self.topic_partition} has {len(self.isr)} replicas in sync and needs {self._min_isr}.",
             )
-        log = self.log
-        info = log.append_as_leader(data, start, end, self.leader_epoch, origin=origin)
+
+    def _appended(self) -> None:
         if self._alone:
-            log.high_watermark = log.log_end_offset
+            self.log.high_watermark = self.log.log_end_offset
         else:
             self._make_durable()
             self.advance_high_watermark()
-        return info
 
     def _make_durable(self) -> None:
         if self.durable and self.log.durable_offset < self.log.log_end_offset:

@@ -32,7 +32,7 @@ from moldau.storage.recovery import LogLoader, record_completed
 from moldau.storage.segment import Segment
 from moldau.storage.snapshot_files import SnapshotFiles
 from moldau.storage.storage_error import StorageError
-from moldau.storage.validator import check_raft_batches, validate
+from moldau.storage.validator import ValidBatch, check_raft_batches, validate
 from moldau.types import NO_OFFSET, NO_PRODUCER_ID, NO_TIMESTAMP, TopicPartition, Uuid
 
 __all__ = ["AppendInfo", "Log", "LogRead", "Origin", "TimestampOffset"]
@@ -89,17 +89,36 @@ class Log(LocalLog):
     # ------------------------------------------------------------------------------------------------- appending
 
     def append_as_leader(
-        self, data: memoryview, start: int, end: int, leader_epoch: int, *, origin: Origin = _CLIENT
+        self,
+        data: memoryview,
+        start: int,
+        end: int,
+        leader_epoch: int,
+        *,
+        origin: Origin = _CLIENT,
+        patient: bool = False,
     ) -> AppendInfo:
         """Appends one batch: checked, given the next offsets and the epoch in place, written with one call.
 
         KafkaError if it may not be appended. A batch this producer sent before is answered with its old offsets.
+        Whoever is `patient` gets Postponed for one that takes long to check, and comes back with it prepared.
         """
         if origin is _RAFT_LEADER:
             return self._append_numbered(data, start, end, check_raft_batches(data, start, end, leader_epoch))
-        config = self.config
         now = self._clock.now_ms()
-        data, start, end, header, timestamp, append_time = validate(data, start, end, config, origin, now)
+        batch = validate(data, start, end, self.config, origin, now, patient=patient)
+        return self._append_valid(batch, leader_epoch, origin, now)
+
+    def append_prepared(self, batch: ValidBatch, leader_epoch: int) -> AppendInfo:
+        """Appends a client's batch that was checked before. It takes the time at which it is written."""
+        now = self._clock.now_ms()
+        if batch[5] != NO_TIMESTAMP:
+            batch = (*batch[:4], now, now)
+        return self._append_valid(batch, leader_epoch, _CLIENT, now)
+
+    def _append_valid(self, batch: ValidBatch, leader_epoch: int, origin: Origin, now: int) -> AppendInfo:
+        config = self.config
+        data, start, end, header, timestamp, append_time = batch
         marker: EndMarker | None = None
         producer_id = header.producer_id
         if producer_id != NO_PRODUCER_ID:

@@ -98,11 +98,11 @@ def raw_produce(services: Services) -> RawHandler:
         appends = Appends(services.replicas, acks, by_id=version >= 13)
         for topic, index, first, last in batches:
             appends.append(topic, index, data, first, last)
-        if acks == 0:
-            _unanswered(connection, appends)
-            return None
 
-        def answer() -> list[Chunk]:
+        def answer() -> list[Chunk] | None:
+            if acks == 0:
+                _unanswered(connection, appends)
+                return None
             if not appends.refusals:
                 return [encode_produce(version, correlation_id, appends.results, 0)]
             response = _response(services, connection.listener_name, version, appends)
@@ -167,11 +167,10 @@ def _produce_in_transaction(context: RequestContext, request: ProduceRequest, ap
 
 
 def _finish(context: RequestContext, request: ProduceRequest, appends: Appends) -> Answer | Deferred[Answer]:
-    if request.acks == 0:
-        _unanswered(context.connection, appends)
-        return None
-
     def answer() -> Answer:
+        if request.acks == 0:
+            _unanswered(context.connection, appends)
+            return None
         return _response(context.services, context.listener_name, context.version, appends)
 
     return appends.finish(request.timeout_ms, answer)
@@ -179,7 +178,7 @@ def _finish(context: RequestContext, request: ProduceRequest, appends: Appends) 
 
 def _unanswered(connection: Connection, appends: Appends) -> None:
     if appends.refusals:
-        first = next(iter(appends.refusals.values()))
+        first = appends.refusals[min(appends.refusals)]
         connection.close(f"a produce request with acks=0 was refused: {first}")
 
 
