@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 import os
-from importlib import import_module
 
 from moldau._speed.reference import (
     BatchFilter,
@@ -46,7 +45,7 @@ def _loadable() -> bool:
     built, missing = 0, ""
     for name in KERNELS:
         try:
-            import_module(f"moldau._speed.{name}")
+            __import__(f"moldau._speed.{name}")
             built += 1
         except ImportError as error:
             # One that is there itself may want another that is not.

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from time import monotonic, time
 from typing import Any, Final, NamedTuple
 
+from moldau._speed.layout import HEADER_SIZE
 from moldau.client.producer.delivery import FutureRecordMetadata
 from moldau.client.producer.face import KafkaProducer
 from moldau.errors.named import IllegalStateError
 
 # What a record takes at most beside its key, value and headers, and a batch beside its records.
 _RECORD_OVERHEAD: Final = 21
-_BATCH_OVERHEAD: Final = 61
 
 
 class BatchedRecord(NamedTuple):
@@ -34,7 +34,7 @@ class BatchBuilder:
         self._serialize = producer._serialize
         self._limit = int(producer.config["batch_size"])
         self._records: list[tuple[int, Any, Any, list[tuple[str, bytes]]]] = []
-        self._size = _BATCH_OVERHEAD
+        self._size = HEADER_SIZE
         self._closed = False
         self._sent = False
 

@@ -25,7 +25,6 @@ _LAST_BY_NAME = 12
 
 _PREFIX = Struct(">qi")
 _MAGIC_AT = 16
-_HEADER_SIZE = 61
 
 
 @dataclass(slots=True, frozen=True)

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from moldau._speed import BatchHeader, crc32c, scan_batches
+from moldau._speed.layout import ATTRIBUTES_AT, MAGIC, MAGIC_AT
 from moldau.errors import ProtocolError
 from moldau.runtime.ports import File
 from moldau.storage.file_batches import PlacedBatch, header_at
 
 _CHUNK: Final = 1 << 20
-_HEADER_SIZE: Final = 61
 
 
 class CheckedBatch(NamedTuple):
@@ -90,9 +90,9 @@ def _good_prefix(data: bytes) -> list[BatchHeader]:
 
 
 def _checksum_fits(batch: bytes, header: BatchHeader) -> bool:
-    if header.magic == 2:
-        return crc32c(batch, 21) == header.crc
-    return zlib.crc32(memoryview(batch)[16:]) == header.crc
+    if header.magic == MAGIC:
+        return crc32c(batch, ATTRIBUTES_AT) == header.crc
+    return zlib.crc32(memoryview(batch)[MAGIC_AT:]) == header.crc
 
 
 def _large_batch(file: File, data: bytes, position: int, size: int) -> BatchHeader | None:
@@ -104,11 +104,11 @@ def _large_batch(file: File, data: bytes, position: int, size: int) -> BatchHead
     if header.size <= len(data) or position + header.size > size:
         return None
     value = 0
-    at, end = position + (21 if header.magic == 2 else 16), position + header.size
+    at, end = position + (ATTRIBUTES_AT if header.magic == MAGIC else MAGIC_AT), position + header.size
     while at < end:
         piece = file.read(at, min(_CHUNK, end - at))
         if not piece:
             return None
-        value = crc32c(piece, value=value) if header.magic == 2 else zlib.crc32(piece, value)
+        value = crc32c(piece, value=value) if header.magic == MAGIC else zlib.crc32(piece, value)
         at += len(piece)
     return header if value == header.crc else None

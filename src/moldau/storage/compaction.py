@@ -24,6 +24,7 @@ from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from moldau._speed import BatchFilter, OffsetMap, read_header, scan_batches
+from moldau._speed.layout import HEADER_SIZE, PREFIX_SIZE
 from moldau.config.topic import LogConfig
 from moldau.errors import MoldauError, ProtocolError
 from moldau.protocol.records import batch_body
@@ -40,8 +41,6 @@ from moldau.storage.transaction_index import AbortedTransaction
 
 # Batches that need a decision in Python are taken in small portions: each holds the GIL for some microseconds.
 _SPECIAL_BATCHES: Final = 100
-_HEADER_SIZE: Final = 61
-_PREFIX_SIZE: Final = 12
 _NO_INTERVAL: Final = (1 << 63) - 1
 
 
@@ -95,7 +94,7 @@ class Compaction:
     ) -> None:
         self._plan = plan
         self._disk = disk
-        self._buffer_size = max(buffer_size, _HEADER_SIZE)
+        self._buffer_size = max(buffer_size, HEADER_SIZE)
         # There cannot be more keys than offsets, and a small map is a fast one.
         slots = max(2, memory // 24)
         needed = int((plan.end_offset - plan.first_dirty_offset) / load_factor) + 2
@@ -347,15 +346,15 @@ class _Reader:
             raise ProtocolError(f"{posixpath.basename(self._file.path)} ends inside a batch")
         else:
             # Not even one batch: its first bytes tell how long it is, if they are all there.
-            head = self._file.read(self.position, _PREFIX_SIZE)
-            self._want = max(int.from_bytes(head[8:12], "big", signed=True) + _PREFIX_SIZE, 2 * self._want)
+            head = self._file.read(self.position, PREFIX_SIZE)
+            self._want = max(int.from_bytes(head[8:12], "big", signed=True) + PREFIX_SIZE, 2 * self._want)
 
 
 def _whole_batch_at(data: bytes, position: int) -> bool:
     left = len(data) - position
-    if left < _HEADER_SIZE:
+    if left < HEADER_SIZE:
         return False
-    return int.from_bytes(data[position + 8 : position + 12], "big", signed=True) + _PREFIX_SIZE <= left
+    return int.from_bytes(data[position + 8 : position + 12], "big", signed=True) + PREFIX_SIZE <= left
 
 
 def _with_ends(segments: Sequence[Segment], end_offset: int) -> Iterator[tuple[Segment, int]]:

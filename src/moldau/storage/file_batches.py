@@ -11,13 +11,12 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from moldau._speed import BatchHeader, read_header, scan_batches
+from moldau._speed.layout import HEADER_SIZE, MAGIC, MAGIC_AT, PREFIX_SIZE
 from moldau.errors import ProtocolError
 from moldau.runtime.ports import File
 
 # A little more than an index interval: a lookup through the index usually needs one read.
 _CHUNK: Final = 5120
-_HEADER_SIZE: Final = 61
-_PREFIX_SIZE: Final = 12
 _LEGACY: Final = Struct(">qiIbb")
 _TIMESTAMP: Final = Struct(">q")
 _SMALLEST_LEGACY: Final = 14  # CRC, magic, attributes, two lengths
@@ -33,7 +32,7 @@ def batches_in(file: File, position: int, end: int) -> Iterator[PlacedBatch]:
     while position < end:
         for header in _headers_from(file, position, end):
             yield PlacedBatch(position, header)
-            position += header.length + _PREFIX_SIZE
+            position += header.length + PREFIX_SIZE
 
 
 def find_offset(file: File, position: int, end: int, offset: int) -> PlacedBatch | None:
@@ -42,13 +41,13 @@ def find_offset(file: File, position: int, end: int, offset: int) -> PlacedBatch
         for header in _headers_from(file, position, end):
             if header.last_offset >= offset:
                 return PlacedBatch(position, header)
-            position += header.length + _PREFIX_SIZE
+            position += header.length + PREFIX_SIZE
     return None
 
 
 def header_at(data: bytes, position: int) -> BatchHeader:
     """The header at `position` of `data`, of any format."""
-    if len(data) - position > 16 and data[position + 16] < 2:
+    if len(data) - position > MAGIC_AT and data[position + MAGIC_AT] < MAGIC:
         return _legacy_header(data, position)
     return read_header(data, position)
 
@@ -60,26 +59,28 @@ def _headers_from(file: File, position: int, end: int) -> list[BatchHeader]:
     if headers:
         return headers
     header = header_at(chunk, 0)
-    if position + header.length + _PREFIX_SIZE > end:
+    if position + header.length + PREFIX_SIZE > end:
         raise ProtocolError(f"{file.path} ends inside the batch at position {position}")
     return [header]
 
 
 def _whole_batches(chunk: bytes) -> list[BatchHeader]:
     """The batches that lie wholly in the chunk."""
-    if len(chunk) > 16 and chunk[16] >= 2:
+    if len(chunk) > MAGIC_AT and chunk[MAGIC_AT] >= MAGIC:
         try:
             return scan_batches(chunk, check_crc=False, allow_partial=True)
         except ProtocolError:
             pass  # damage, or a change of format, further on: go on one by one up to it
     headers = []
     position = 0
-    while len(chunk) - position >= _HEADER_SIZE or (len(chunk) > position + 16 and chunk[position + 16] < 2):
+    while len(chunk) - position >= HEADER_SIZE or (
+        len(chunk) > position + MAGIC_AT and chunk[position + MAGIC_AT] < MAGIC
+    ):
         try:
             header = header_at(chunk, position)
         except ProtocolError:
             break
-        position += header.length + _PREFIX_SIZE
+        position += header.length + PREFIX_SIZE
         if position > len(chunk):
             break
         headers.append(header)

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from moldau._speed import BatchHeader, assign_offsets, scan_batches
+from moldau._speed.layout import CONTROL
 from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.runtime.ports import Clock, Disk, FileSlice, Random
@@ -38,7 +39,6 @@ from moldau.types import NO_OFFSET, NO_PRODUCER_ID, NO_TIMESTAMP, TopicPartition
 __all__ = ["AppendInfo", "Log", "LogRead", "Origin", "TimestampOffset"]
 
 DEFAULT_PRODUCER_EXPIRATION_MS: Final = 86_400_000
-_CONTROL: Final = 0x20
 _CLIENT: Final = Origin.CLIENT
 _RAFT_LEADER: Final = Origin.RAFT_LEADER
 
@@ -122,7 +122,7 @@ class Log(LocalLog):
         marker: EndMarker | None = None
         producer_id = header.producer_id
         if producer_id != NO_PRODUCER_ID:
-            if header.attributes & _CONTROL:
+            if header.attributes & CONTROL:
                 marker = read_end_marker(data, start, end)
             written = self._producers.check(header, origin, marker)
             if written is not None:

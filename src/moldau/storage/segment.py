@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from moldau._speed import BatchHeader
+from moldau._speed.layout import HEADER_SIZE
 from moldau.config.topic import LogConfig
 from moldau.errors import ProtocolError
 from moldau.runtime.ports import Disk, File
@@ -25,7 +26,6 @@ from moldau.types import NO_TIMESTAMP, Buffer
 MAX_RELATIVE_OFFSET: Final = (1 << 31) - 1
 _FOREVER: Final = (1 << 63) - 1
 _UNKNOWN: Final = -2
-_HEADER_SIZE: Final = 61
 
 
 class Segment:
@@ -213,7 +213,7 @@ class Segment:
         return find_offset(file, 0, self.size, offset)
 
     def header_at(self, position: int) -> BatchHeader:
-        return header_at(self.open_file().read(position, _HEADER_SIZE), 0)
+        return header_at(self.open_file().read(position, HEADER_SIZE), 0)
 
     def next_offset(self) -> int:
         """The offset after the last batch."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from moldau._speed.layout import HEADER_SIZE
 from moldau.errors import ProtocolError
 from moldau.protocol.records import BatchHeader, crc32c, decode_batch
 from moldau.storage.file_batches import header_at
 
-_HEADER_SIZE = 61
 _CHECKSUMMED_FROM = 21
 
 
@@ -34,7 +34,7 @@ def walk(data: memoryview) -> Iterator[Batch]:
     while position < len(data):
         left = len(data) - position
         try:
-            header = header_at(bytes(data[position : position + _HEADER_SIZE]), 0)
+            header = header_at(bytes(data[position : position + HEADER_SIZE]), 0)
         except ProtocolError as error:
             if not any(data[position:]):
                 return

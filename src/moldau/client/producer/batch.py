@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from moldau._speed.layout import HEADER_SIZE
 from moldau.client.producer.delivery import Delivery, Lane
 from moldau.protocol.records import BatchBuilder, Compression, Record, decode_batch
 from moldau.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
 
 SEQUENCES: Final = 1 << 31
-_HEADER: Final = 61
 
 
 class Identity(NamedTuple):
@@ -51,7 +51,7 @@ class Batch(BatchBuilder):
     @property
     def memory(self) -> int:
         """What it holds of the accumulator's memory: its records as they were appended."""
-        return self.size - _HEADER
+        return self.size - HEADER_SIZE
 
     @property
     def next_sequence(self) -> int:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
+from moldau._speed.layout import HEADER_SIZE
 from moldau.client.errors import ConnectionFailed
 from moldau.client.exceptions import named
 from moldau.client.link import Link
@@ -36,7 +37,7 @@ from moldau.types import NO_OFFSET, TopicPartition
 _REQUEST_OVERHEAD: Final = 512
 
 # What is left of a batch's bytes for one record: length, deltas and lengths of key and value.
-_RECORD_OVERHEAD: Final = 61 + 40
+_RECORD_OVERHEAD: Final = HEADER_SIZE + 40
 
 _TOO_LARGE: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
 

@@ -23,7 +23,8 @@ from moldau._speed import (
     scan_batches,
     set_max_timestamp,
 )
-from moldau.protocol.records.batch import HEADER_SIZE, batch_body, decode_batch, to_columns, validate_batch
+from moldau._speed.layout import HEADER_SIZE
+from moldau.protocol.records.batch import batch_body, decode_batch, to_columns, validate_batch
 from moldau.protocol.records.builder import BatchBuilder, BatchFields, TimestampType, encode_batch
 from moldau.protocol.records.compression import MAX_DECOMPRESSED, Compression, Oversized, compress, decompress
 from moldau.protocol.records.control import (

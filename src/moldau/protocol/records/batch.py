@@ -14,12 +14,12 @@ from moldau._speed import (
     decode_records,
     scan_batches,
 )
+from moldau._speed.layout import HEADER_SIZE
 from moldau.errors import ProtocolError
 from moldau.protocol.records.compression import MAX_DECOMPRESSED, decompress
 from moldau.protocol.records.legacy import decode_message_set, message_set_end, up_convert
 from moldau.types import Buffer
 
-HEADER_SIZE: Final = 61
 _MAX_OFFSET: Final = (1 << 63) - 1
 
 

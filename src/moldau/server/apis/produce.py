@@ -19,6 +19,16 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from moldau import _speed
+from moldau._speed.layout import (
+    COMPRESSION,
+    FLAGS_AT,
+    HEADER_SIZE,
+    LENGTH_AT,
+    MAGIC,
+    MAGIC_AT,
+    PREFIX_SIZE,
+    TRANSACTIONAL,
+)
 from moldau.deferred import Deferred, pass_on
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.api import ApiKey
@@ -34,7 +44,7 @@ from moldau.protocol.messages.produce import (
 from moldau.protocol.records import Compression
 from moldau.replica.appends import Appends
 from moldau.runtime.ports import Chunk
-from moldau.server.apis.transactional_produce import ADDS_PARTITIONS, TRANSACTIONAL, Write, ask, unverified
+from moldau.server.apis.transactional_produce import ADDS_PARTITIONS, Write, ask, unverified
 from moldau.server.dispatch import DECLINED, Api, RawAnswer, RawHandler
 from moldau.server.leader_hints import MOVED, LeaderHint, leader_hint
 from moldau.server.request_channel import encode_response
@@ -48,11 +58,7 @@ if TYPE_CHECKING:
 if _speed.COMPILED:
     from moldau._speed.frames import encode_produce, parse_produce
 
-# Length (after the first twelve bytes), leader epoch and magic of a batch, from its ninth byte on.
-_BATCH = Struct(">iib")
-_BATCH_HEADER_BYTES: Final = 61
-_ATTRIBUTES_LOW_BYTE: Final = 22
-_CODEC_MASK: Final = 0x07
+_length = Struct(">i").unpack_from
 
 # None: acks=0 is not answered.
 Answer: TypeAlias = ProduceResponse | None
@@ -69,19 +75,19 @@ class RecordsCheck:
         self._transactional = transactional
 
     def __call__(self, data: memoryview, start: int, end: int) -> None:
-        if end - start < _BATCH_HEADER_BYTES:
+        if end - start < HEADER_SIZE:
             raise KafkaError(ErrorCode.INVALID_RECORD, "A partition in the request carries no record batch.")
-        length, _, magic = _BATCH.unpack_from(data, start + 8)
-        if magic != 2:
+        magic = data[start + MAGIC_AT]
+        if magic != MAGIC:
             raise KafkaError(ErrorCode.INVALID_RECORD, f"Record batches must have magic 2, this one has {magic}.")
-        if length + 12 != end - start:
+        if _length(data, start + LENGTH_AT)[0] + PREFIX_SIZE != end - start:
             raise KafkaError(ErrorCode.INVALID_RECORD, "A partition in the request must carry exactly one batch.")
-        attributes = data[start + _ATTRIBUTES_LOW_BYTE]
+        attributes = data[start + FLAGS_AT]
         if attributes & TRANSACTIONAL and not self._transactional:
             raise KafkaError(
                 ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "Transactional records need a transactional id."
             )
-        if self._version < 7 and attributes & _CODEC_MASK == Compression.ZSTD:
+        if self._version < 7 and attributes & COMPRESSION == Compression.ZSTD:
             raise KafkaError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce version 7 or later.")
 
 

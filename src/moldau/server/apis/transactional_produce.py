@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from moldau._speed.layout import FLAGS_AT, HEADER_SIZE, PRODUCER_ID_AT, TRANSACTIONAL
 from moldau.coordinator.txn.transaction import Producer
 from moldau.errors import ErrorCode, KafkaError
 from moldau.replica.partition import Partition
@@ -23,11 +24,7 @@ from moldau.types import NO_OFFSET, TopicPartition, Uuid
 if TYPE_CHECKING:
     from moldau.server.txn_partitions import TransactionPartitions
 
-TRANSACTIONAL: Final = 0x10
-_ATTRIBUTES_LOW_BYTE: Final = 22
 _PRODUCER: Final = Struct(">qh")
-_PRODUCER_AT: Final = 43
-_HEADER_BYTES: Final = 61
 
 ADDS_PARTITIONS: Final = 12
 _KNOWS_ABORTABLE: Final = 11
@@ -49,7 +46,7 @@ class Write(NamedTuple):
 
     @property
     def is_transactional(self) -> bool:
-        return len(self.records) >= _HEADER_BYTES and bool(self.records[_ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL)
+        return len(self.records) >= HEADER_SIZE and bool(self.records[FLAGS_AT] & TRANSACTIONAL)
 
 
 def unverified(writes: Sequence[Write]) -> dict[TopicPartition, Producer]:
@@ -57,7 +54,7 @@ def unverified(writes: Sequence[Write]) -> dict[TopicPartition, Producer]:
     found: dict[TopicPartition, Producer] = {}
     for write in writes:
         if write.partition is not None and write.is_transactional:
-            producer = Producer(*_PRODUCER.unpack_from(write.records, _PRODUCER_AT))
+            producer = Producer(*_PRODUCER.unpack_from(write.records, PRODUCER_ID_AT))
             if not _is_open(write.partition, producer):
                 found[write.partition.topic_partition] = producer
     return found

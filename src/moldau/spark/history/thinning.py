@@ -7,16 +7,14 @@ from struct import Struct
 from typing import Final
 
 from moldau._speed import BatchHeader, check_records, crc32c
+from moldau._speed.layout import ATTRIBUTES_AT, COMPRESSION, CRC_AT, HEADER_SIZE, PREFIX_SIZE
 from moldau._speed.reference.records import take_record
 from moldau.protocol.records import batch_body
 from moldau.storage.recompression import recompressed
 from moldau.types import Buffer
 
-_HEADER_SIZE: Final = 61
-_PREFIX_SIZE: Final = 12
 _HEADER: Final = Struct(">qiibIhiqqqhii")
 _CRC: Final = Struct(">I")
-_CODEC: Final = 0x07
 # What an empty batch still says: whose timestamps it had, and that it was part of a transaction.
 _KEPT_WHEN_EMPTY: Final = 0x38
 
@@ -43,7 +41,7 @@ def thinned(header: BatchHeader, data: Buffer, position: int, dropped: Callable[
     if not kept:
         return _packed(header, b"", header.attributes & _KEPT_WHEN_EMPTY, -1, header.max_timestamp, 0)
     latest = header.max_timestamp if header.timestamp_type else latest
-    plain = _packed(header, b"".join(kept), header.attributes & ~_CODEC, header.base_timestamp, latest, len(kept))
+    plain = _packed(header, b"".join(kept), header.attributes & ~COMPRESSION, header.base_timestamp, latest, len(kept))
     return recompressed(plain, header.compression) if header.compression else plain
 
 
@@ -53,7 +51,7 @@ def _packed(
     batch = bytearray(
         _HEADER.pack(
             header.base_offset,
-            _HEADER_SIZE - _PREFIX_SIZE + len(body),
+            HEADER_SIZE - PREFIX_SIZE + len(body),
             header.partition_leader_epoch,
             header.magic,
             0,
@@ -68,5 +66,5 @@ def _packed(
         )
     )
     batch += body
-    _CRC.pack_into(batch, 17, crc32c(batch, 21))
+    _CRC.pack_into(batch, CRC_AT, crc32c(batch, ATTRIBUTES_AT))
     return bytes(batch)

@@ -13,6 +13,7 @@ from typing import Any, Final
 from pyspark.sql.types import StructType
 
 from moldau._speed import BatchHeader, ColumnBuilder, scan_batches
+from moldau._speed.layout import PREFIX_SIZE
 from moldau.errors import ProtocolError
 from moldau.protocol.records import batch_body
 from moldau.spark.segments.data_directory import ScanError
@@ -23,7 +24,6 @@ from moldau.spark.source.ranges import OffsetRange
 from moldau.types import TopicPartition
 
 _CHUNK: Final = 4 << 20
-_PREFIX_SIZE: Final = 12
 _MAGIC: Final = 16
 # An Arrow batch: large enough that Spark's cost per batch vanishes, small enough for its memory.
 _ROWS: Final = 65_536
@@ -93,8 +93,8 @@ def _read(fd: int, piece: Piece, aborted: Aborted, maker: BatchMaker, buffer: by
             at += header.size
         if at == 0:
             # Not even one batch: its first bytes tell how long it is.
-            want = int.from_bytes(buffer[8:12], "big", signed=True) + _PREFIX_SIZE
-            if size < _PREFIX_SIZE or position + want > piece.end or want <= size:
+            want = int.from_bytes(buffer[8:12], "big", signed=True) + PREFIX_SIZE
+            if size < PREFIX_SIZE or position + want > piece.end or want <= size:
                 raise ProtocolError(f"there is no whole batch at position {position}")
         else:
             want = _CHUNK
