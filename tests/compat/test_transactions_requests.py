@@ -129,6 +129,17 @@ def test_version_2_adds_by_writing_and_ends_with_a_new_epoch(broker: NodeProcess
     assert sorted(read_topic(broker.bootstrap, two, 2)) == [b"0"] * 3 + [b"2"] * 3
 
 
+def test_a_first_batch_of_version_2_begins_with_sequence_0(cluster: Cluster, two: str) -> None:
+    producer = Producer(cluster, f"{two}-id")
+    assert producer.write(two, 0, b"too far", base_sequence=3) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert producer.write(two, 0, b"first") == 0
+    assert producer.write(two, 0, b"too far", base_sequence=3) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert producer.write(two, 0, b"second") == 0
+    assert producer.end(True) == 0
+    assert producer.write(two, 1, b"too far", base_sequence=1) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert producer.write(two, 1, b"first") == 0
+
+
 def test_a_late_write_of_version_2_does_not_join_the_next_transaction(cluster: Cluster, two: str) -> None:
     producer = Producer(cluster, f"{two}-id")
     assert producer.write(two, 0, b"in time") == 0

@@ -29,6 +29,8 @@ A = TypeVar("A")
 AppendResult: TypeAlias = tuple[str | Uuid, int, int, int, int, int]
 # Looks at the form of the records for a partition that is there; KafkaError refuses them.
 Check: TypeAlias = Callable[[memoryview, int, int], None]
+# Whether what was found out before still holds.
+Guard: TypeAlias = Callable[[], None]
 
 
 class Appends:
@@ -48,9 +50,19 @@ class Appends:
         self._prepared: Callable[[], None] | None = None
 
     def append(
-        self, topic: str | Uuid, index: int, data: memoryview, start: int, end: int, check: Check | None = None
+        self,
+        topic: str | Uuid,
+        index: int,
+        data: memoryview,
+        start: int,
+        end: int,
+        check: Check | None = None,
+        guard: Guard | None = None,
     ) -> None:
-        """Appends the batch for one partition; without `check` if its form has been looked at before."""
+        """Appends the batch for one partition; without `check` if its form has been looked at before.
+
+        `guard` is asked right before the append, whenever that is: KafkaError if it may not be any more.
+        """
         replicas = self._replicas
         hosted = (replicas.by_id if self._by_id else replicas.by_name).get(topic)  # type: ignore[arg-type]
         try:
@@ -61,13 +73,15 @@ class Appends:
                 raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{hosted.name} is written by the broker alone.")
             if check is not None:
                 check(data, start, end)
+            if guard is not None:
+                guard()
             info = partition.append(data, start, end, self._acks, patient=replicas.preparation is not None)
         except KafkaError as error:
             self._failed(topic, index, error)
             return
         except Postponed:
             assert partition is not None
-            self._postpone(partition, topic, index, data[start:end])
+            self._postpone(partition, topic, index, data[start:end], guard)
             return
         self.results.append((topic, index, 0, info.base_offset, info.log_append_time, info.log_start_offset))
         self._appended(len(self.results) - 1, partition, info)
@@ -89,7 +103,9 @@ class Appends:
             self._replicas.storage_failed(error)
         self.refuse(topic, index, error)
 
-    def _postpone(self, partition: Partition, topic: str | Uuid, index: int, batch: memoryview) -> None:
+    def _postpone(
+        self, partition: Partition, topic: str | Uuid, index: int, batch: memoryview, guard: Guard | None
+    ) -> None:
         """Has the batch judged off the loop and appends it then; its place among the results is kept."""
         assert self._replicas.preparation is not None
         place = len(self.results)
@@ -100,6 +116,8 @@ class Appends:
             try:
                 if valid is None:
                     raise error if error is not None else KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+                if guard is not None:
+                    guard()
                 info = partition.append_prepared(valid, self._acks)
                 offsets = info.base_offset, info.log_append_time, info.log_start_offset
                 self.results[place] = (topic, index, 0, *offsets)

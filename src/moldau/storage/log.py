@@ -28,7 +28,7 @@ from moldau.storage.leftovers import resolve_leftovers
 from moldau.storage.local_log import RECENT_BATCHES, LocalLog
 from moldau.storage.log_segments import LogSegments
 from moldau.storage.origin import Origin
-from moldau.storage.producer_state import EndMarker, ProducerState, read_end_marker
+from moldau.storage.producer_state import EndMarker, ProducerState, Verification, read_end_marker
 from moldau.storage.recovery import LogLoader, record_completed
 from moldau.storage.segment import Segment
 from moldau.storage.snapshot_files import SnapshotFiles
@@ -115,6 +115,11 @@ class Log(LocalLog):
         if batch[5] != NO_TIMESTAMP:
             batch = (*batch[:4], now, now)
         return self._append_valid(batch, leader_epoch, _CLIENT, now)
+
+    def verify_producer(self, producer_id: int, epoch: int, sequence: int, *, adds_partition: bool) -> Verification:
+        """The coordinator of a transaction is about to be asked whether its producer may write here."""
+        now = self._clock.now_ms()
+        return self._producers.verify(producer_id, epoch, sequence, adds_partition=adds_partition, now_ms=now)
 
     def _append_valid(self, batch: ValidBatch, leader_epoch: int, origin: Origin, now: int) -> AppendInfo:
         config = self.config

@@ -5,6 +5,10 @@ never runs ahead of the log, and recovery, followers and leaders all go through 
 
 An offset is unstable while its transaction is open, and also after the marker is written until the marker itself has
 been replicated: a reader of committed records must not see a decision that can still be lost.
+
+Before a transaction writes here for the first time its coordinator is asked whether it may. Until the first batch is
+written the state remembers the question (`Verification`): what is answered late must not open a transaction that has
+been ended meanwhile, and a batch that was refused while the question was open must not be overtaken by its successor.
 """
 
 from __future__ import annotations
@@ -31,6 +35,26 @@ class EndMarker(NamedTuple):
     timestamp: int
 
 
+class Verification:
+    """A question to the transaction coordinator, from the moment it is asked until the transaction has written here."""
+
+    __slots__ = ("adds_partition", "epoch", "lowest_sequence", "since_ms")
+
+    def __init__(self, epoch: int, sequence: int, *, adds_partition: bool, since_ms: int) -> None:
+        self.epoch = epoch
+        # The first batch anybody tried to write under it: none behind that one may be written before.
+        self.lowest_sequence = sequence
+        # Transactions version 2: every one has an epoch of its own, so its sequences begin with 0.
+        self.adds_partition = adds_partition
+        self.since_ms = since_ms
+
+    def asked_again(self, epoch: int, sequence: int) -> None:
+        if epoch > self.epoch:
+            self.epoch, self.lowest_sequence = epoch, sequence
+        elif epoch == self.epoch:
+            self.lowest_sequence = min(self.lowest_sequence, sequence)
+
+
 class CompletedTransaction(NamedTuple):
     producer_id: int
     first_offset: int
@@ -55,7 +79,16 @@ def read_end_marker(data: Buffer, start: int, end: int) -> EndMarker | None:
 
 
 class ProducerState:
-    __slots__ = ("_expiration_ms", "_open", "_topic_partition", "end_offset", "entries", "snapshots", "unreplicated")
+    __slots__ = (
+        "_expiration_ms",
+        "_open",
+        "_topic_partition",
+        "_verifying",
+        "end_offset",
+        "entries",
+        "snapshots",
+        "unreplicated",
+    )
 
     def __init__(self, topic_partition: TopicPartition, snapshots: SnapshotFiles, expiration_ms: int) -> None:
         self._topic_partition = topic_partition
@@ -65,6 +98,7 @@ class ProducerState:
         # First offset → offset of the marker, until the high watermark has passed it.
         self.unreplicated: dict[int, int] = {}
         self.entries: dict[int, ProducerEntry] = {}
+        self._verifying: dict[int, Verification] = {}
         self.end_offset = 0
         self.snapshots = snapshots
 
@@ -73,6 +107,10 @@ class ProducerState:
     def check(self, header: BatchHeader, origin: Origin, marker: EndMarker | None = None) -> WrittenBatch | None:
         """Refuses what may not be appended now; returns the batch this one repeats, if it does."""
         entry = self.entries.get(header.producer_id)
+        if self._verifying and origin is _CLIENT:
+            repeated = self._check_verified(entry, header)
+            if repeated is not None:
+                return repeated
         if entry is None:
             return None
         epoch = header.producer_epoch
@@ -105,6 +143,8 @@ class ProducerState:
         entry = self.entries.get(producer_id)
         if entry is None:
             entry = self.entries[producer_id] = ProducerEntry(producer_id)
+        if self._verifying and (header.is_transactional or header.is_control):
+            self._verifying.pop(producer_id, None)
         if entry.epoch != header.producer_epoch:
             entry.move_to_epoch(header.producer_epoch)
         if header.is_control:
@@ -144,6 +184,31 @@ class ProducerState:
         self._open.pop(completed.first_offset, None)
         self.unreplicated[completed.first_offset] = completed.last_offset
 
+    # ----------------------------------------------------------------------------------------------- verification
+
+    def is_open(self, producer_id: int, epoch: int) -> bool:
+        """Whether the producer has written here in a transaction that is not ended."""
+        entry = self.entries.get(producer_id)
+        return entry is not None and entry.transaction_start != NO_OFFSET and entry.epoch == epoch
+
+    def verify(self, producer_id: int, epoch: int, sequence: int, *, adds_partition: bool, now_ms: int) -> Verification:
+        """The coordinator is about to be asked whether this producer's transaction may write here."""
+        verification = self._verifying.get(producer_id)
+        if verification is None:
+            verification = Verification(epoch, sequence, adds_partition=adds_partition, since_ms=now_ms)
+            self._verifying[producer_id] = verification
+        else:
+            verification.asked_again(epoch, sequence)
+        return verification
+
+    def check_verified(self, producer_id: int, epoch: int, verification: Verification | None) -> None:
+        """Whether what was known before still holds: the transaction has not been ended since it was found open, or
+        since the coordinator was asked."""
+        if self.is_open(producer_id, epoch):
+            return
+        if verification is None or self._verifying.get(producer_id) is not verification:
+            self._refuse(ErrorCode.INVALID_TXN_STATE, f"The transaction of producer {producer_id} has been ended")
+
     # -------------------------------------------------------------------------------------------------- stability
 
     @property
@@ -178,6 +243,11 @@ class ProducerState:
             producer_id: entry
             for producer_id, entry in self.entries.items()
             if not entry.expired(now_ms, self._expiration_ms)
+        }
+        self._verifying = {
+            producer_id: verification
+            for producer_id, verification in self._verifying.items()
+            if now_ms - verification.since_ms < self._expiration_ms
         }
 
     # -------------------------------------------------------------------------------------------------- snapshots
@@ -217,6 +287,28 @@ class ProducerState:
         self.unreplicated.clear()
 
     # --------------------------------------------------------------------------------------------------- details
+
+    def _check_verified(self, entry: ProducerEntry | None, header: BatchHeader) -> WrittenBatch | None:
+        """The first batch of a transaction; returns the batch it repeats, if it does."""
+        verification = self._verifying.get(header.producer_id)
+        if verification is None:
+            return None
+        sequence = header.base_sequence
+        if entry is not None:
+            repeated = entry.find(header.producer_epoch, sequence, header.last_sequence)
+            if repeated is not None:
+                return repeated
+        if verification.adds_partition and sequence != 0 and (entry is None or not entry.batches):
+            self._refuse(
+                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"Producer {header.producer_id} began a transaction with sequence {sequence} instead of 0",
+            )
+        if sequence > verification.lowest_sequence:
+            self._refuse(
+                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"Producer {header.producer_id} sent sequence {sequence} before {verification.lowest_sequence}",
+            )
+        return None
 
     def _check_coordinator(self, entry: ProducerEntry, marker: EndMarker) -> None:
         if marker.coordinator_epoch < entry.coordinator_epoch:

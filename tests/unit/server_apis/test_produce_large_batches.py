@@ -12,7 +12,15 @@ from in_process_node import InProcessNode, Wire, request_frame
 from malformed_batches import batch_of, record, sized, varint
 from moldau import _speed
 from moldau.errors import ErrorCode
+from moldau.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopic,
+)
+from moldau.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from moldau.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from moldau.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from moldau.protocol.records import Compression, scan_batches
 from moldau.runtime.real import RealRuntime
@@ -224,6 +232,55 @@ def test_a_fault_of_ours_is_an_answer_too(served: Served, caplog: pytest.LogCapt
     done(None, RuntimeError("on purpose"))
     assert [one.error_code for one in answers(wire)] == [ErrorCode.UNKNOWN_SERVER_ERROR]
     assert "could not be judged" in caplog.text
+
+
+def transactional(served: Served, version: int) -> tuple[int, int]:
+    """The id and epoch of a producer whose transaction may write to the topic."""
+    coordinator = FindCoordinatorRequest(key_type=1, coordinator_keys=["one"])
+    asking = InitProducerIdRequest(transactional_id="one", transaction_timeout_ms=60_000)
+    given = None
+    while given is None or given.error_code != 0:
+        served.node.ask(coordinator, 4, FindCoordinatorResponse)
+        given = served.node.ask(asking, 4, InitProducerIdResponse)
+    if version < 12:
+        adding = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id="one",
+            v3_and_below_producer_id=given.producer_id,
+            v3_and_below_producer_epoch=given.producer_epoch,
+            v3_and_below_topics=[AddPartitionsToTxnTopic(name="t", partitions=[0])],
+        )
+        added = served.node.ask(adding, 3, AddPartitionsToTxnResponse)
+        assert added.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code == 0
+    return given.producer_id, given.producer_epoch
+
+
+@pytest.mark.parametrize("first_is_small", [False, True])
+@pytest.mark.parametrize("version", [11, 12])
+def test_a_transaction_that_was_ended_meanwhile_stays_so(served: Served, version: int, first_is_small: bool) -> None:
+    producer_id, epoch = transactional(served, version)
+    fields = {"attributes": 16, "producer_id": producer_id, "producer_epoch": epoch}
+
+    def write(batch: bytes) -> Wire:
+        rows = [PartitionProduceData(index=0, records=batch)]
+        topics = [TopicProduceData(name="t", partition_data=rows)]
+        request = ProduceRequest(transactional_id="one", acks=1, timeout_ms=1000, topic_data=topics)
+        wire = Wire()
+        served.node.send(wire, request_frame(request, version))
+        return wire
+
+    if first_is_small:
+        first = write(small(1, **fields, base_sequence=0))
+        served.node.turn_until(lambda: bool(first.sent))
+    wire = write(large(2, **fields, base_sequence=1 if first_is_small else 0))
+    served.node.turn_until(lambda: bool(served.workers.jobs))
+    ending = EndTxnRequest(transactional_id="one", producer_id=producer_id, producer_epoch=epoch, committed=False)
+    ended = served.node.ask(ending, 5 if version >= 12 else 4, EndTxnResponse)
+    assert ended.error_code == 0
+    served.node.turn_until(lambda: served.log().log_end_offset == (2 if first_is_small else 1))
+    served.workers.run_one()
+    answer = ProduceResponse.decode(wire.sent[0][9:], version).responses[0].partition_responses[0]
+    assert answer.error_code == ErrorCode.INVALID_TXN_STATE
+    assert served.log().producers.open_transactions == {}
 
 
 def test_a_stop_meanwhile_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:

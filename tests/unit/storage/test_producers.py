@@ -420,3 +420,130 @@ def test_expired_producers_are_not_loaded(tmp_path):
     log = open_log(tmp_path, clock=StoppedClock(NOW + DAY))
     assert log.producers.entries == {}
     log.close()
+
+
+# --------------------------------------------------------------------------------------------------- verification
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Log]:
+    log = open_log(tmp_path)
+    yield log
+    log.close()
+
+
+def write(log: Log, sequence: int, *, epoch: int = 0, transactional: bool = True) -> str:
+    """What becomes of one record of producer 7."""
+    fields = {"producer_id": 7, "producer_epoch": epoch, "base_sequence": sequence}
+    try:
+        append(log, batch(b"v", is_transactional=transactional, **fields))
+    except KafkaError as error:
+        return error.code.name
+    return "NONE"
+
+
+def end(log: Log, *, epoch: int = 0) -> None:
+    append(log, marker(7, epoch, commit=False), origin=Origin.COORDINATOR)
+
+
+def test_a_transaction_of_version_2_begins_with_sequence_0(log):
+    log.verify_producer(7, 0, 3, adds_partition=True)
+    assert write(log, 3) == "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    log.verify_producer(7, 0, 0, adds_partition=True)
+    assert write(log, 0) == "NONE"
+    assert write(log, 1) == "NONE"
+
+
+def test_one_of_version_1_may_go_on_anywhere(log):
+    """Its epoch may have written before what has been deleted since."""
+    log.verify_producer(7, 0, 3, adds_partition=False)
+    assert write(log, 3) == "NONE"
+
+
+def test_nobody_overtakes_a_batch_that_was_refused_while_the_coordinator_was_asked(log):
+    log.verify_producer(7, 0, 2, adds_partition=False)
+    log.verify_producer(7, 0, 5, adds_partition=False)
+    assert write(log, 5) == "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    log.verify_producer(7, 0, 1, adds_partition=False)
+    assert write(log, 2) == "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    assert write(log, 1) == "NONE"
+
+
+def test_a_new_epoch_is_a_new_question(log):
+    log.verify_producer(7, 0, 2, adds_partition=False)
+    log.verify_producer(7, 1, 4, adds_partition=False)
+    assert write(log, 4, epoch=1) == "NONE"
+    log.verify_producer(8, 5, 4, adds_partition=False)
+    assert log.verify_producer(8, 4, 0, adds_partition=False).lowest_sequence == 4
+
+
+def test_a_repeated_batch_is_known_whatever_was_asked(log):
+    log.verify_producer(7, 0, 0, adds_partition=True)
+    assert write(log, 0) == "NONE"
+    end(log)
+    log.verify_producer(7, 0, 1, adds_partition=True)
+    first = append(log, batch(b"v", producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True))
+    assert (first.duplicate, first.base_offset) == (True, 0)
+
+
+def test_later_transactions_of_the_same_epoch_go_on_counting(log):
+    log.verify_producer(7, 0, 0, adds_partition=True)
+    assert write(log, 0) == "NONE"
+    end(log)
+    log.verify_producer(7, 0, 1, adds_partition=True)
+    assert write(log, 1) == "NONE"
+
+
+def test_after_a_marker_of_the_next_epoch_sequences_begin_anew(log):
+    log.verify_producer(7, 0, 0, adds_partition=True)
+    assert write(log, 0) == "NONE"
+    end(log, epoch=1)
+    log.verify_producer(7, 1, 1, adds_partition=True)
+    assert write(log, 1, epoch=1) == "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    log.verify_producer(7, 1, 0, adds_partition=True)
+    assert write(log, 0, epoch=1) == "NONE"
+
+
+def holds(log: Log, verification, *, epoch: int = 0) -> str:
+    try:
+        log.producers.check_verified(7, epoch, verification)
+    except KafkaError as error:
+        return error.code.name
+    return "NONE"
+
+
+def test_an_answer_holds_until_the_transaction_is_ended(log):
+    asked = log.verify_producer(7, 0, 0, adds_partition=False)
+    assert holds(log, asked) == "NONE"
+    end(log)
+    assert holds(log, asked) == "INVALID_TXN_STATE"
+    again = log.verify_producer(7, 0, 0, adds_partition=False)
+    assert (holds(log, asked), holds(log, again)) == ("INVALID_TXN_STATE", "NONE")
+    assert write(log, 0) == "NONE"
+    assert holds(log, again) == "NONE"  # the transaction is open now
+    assert holds(log, None) == "NONE"
+    assert holds(log, None, epoch=1) == "INVALID_TXN_STATE"
+    end(log)
+    assert (holds(log, again), holds(log, None)) == ("INVALID_TXN_STATE", "INVALID_TXN_STATE")
+
+
+def test_questions_are_those_of_one_producer(log):
+    log.verify_producer(8, 0, 0, adds_partition=True)
+    assert write(log, 3) == "NONE"
+    assert log.producers.is_open(7, 0)
+    assert not log.producers.is_open(7, 1)
+    assert not log.producers.is_open(8, 0)
+
+
+def test_questions_that_nobody_followed_up_expire(log):
+    log.verify_producer(7, 0, 0, adds_partition=True)
+    log.producers.expire(NOW + DAY - 1)
+    assert write(log, 3) == "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    log.producers.expire(NOW + DAY)
+    assert write(log, 3) == "NONE"
+
+
+def test_coordinators_are_not_asked_for_sequences(log):
+    log.verify_producer(7, 0, 0, adds_partition=True)
+    fields = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 5, "is_transactional": True}
+    append(log, batch(b"v", **fields), origin=Origin.COORDINATOR)

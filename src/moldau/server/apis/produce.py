@@ -44,7 +44,7 @@ from moldau.protocol.messages.produce import (
 from moldau.protocol.records import Compression
 from moldau.replica.appends import Appends
 from moldau.runtime.ports import Chunk
-from moldau.server.apis.transactional_produce import ADDS_PARTITIONS, Write, ask, unverified
+from moldau.server.apis.transactional_produce import ADDS_PARTITIONS, Questions, Write, ask
 from moldau.server.dispatch import DECLINED, Api, RawAnswer, RawHandler
 from moldau.server.leader_hints import MOVED, LeaderHint, leader_hint
 from moldau.server.request_channel import encode_response
@@ -156,14 +156,15 @@ def _produce_in_transaction(context: RequestContext, request: ProduceRequest, ap
             if refusal is not None:
                 appends.refuse(topic, index, refusal)
             else:
-                appends.append(topic, index, records, 0, len(records), check)
+                appends.append(topic, index, records, 0, len(records), check, questions.guard(partition))
         pass_on(_finish(context, request, appends), answer)
 
     asking = context.services.transaction_partitions
-    asked = unverified(writes) if asking.required or context.version >= ADDS_PARTITIONS else {}
-    if not asked:
+    adds = context.version >= ADDS_PARTITIONS
+    questions = Questions(writes if asking.required or adds else [], adds_partition=adds)
+    if not questions.asked:
         write({})
-    elif not ask(asking, request.transactional_id or "", asked, context.version, write):
+    elif not ask(asking, request.transactional_id or "", questions.asked, context.version, write):
         # The request lies in the receive buffer, which is used again once this returns.
         writes = [one._replace(records=memoryview(bytearray(one.records))) for one in writes]
     return answer

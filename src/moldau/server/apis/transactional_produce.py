@@ -19,12 +19,13 @@ from moldau._speed.layout import FLAGS_AT, HEADER_SIZE, PRODUCER_ID_AT, TRANSACT
 from moldau.coordinator.txn.transaction import Producer
 from moldau.errors import ErrorCode, KafkaError
 from moldau.replica.partition import Partition
-from moldau.types import NO_OFFSET, TopicPartition, Uuid
+from moldau.storage.producer_state import Verification
+from moldau.types import TopicPartition, Uuid
 
 if TYPE_CHECKING:
     from moldau.server.txn_partitions import TransactionPartitions
 
-_PRODUCER: Final = Struct(">qh")
+_PRODUCER: Final = Struct(">qhi")
 
 ADDS_PARTITIONS: Final = 12
 _KNOWS_ABORTABLE: Final = 11
@@ -49,20 +50,31 @@ class Write(NamedTuple):
         return len(self.records) >= HEADER_SIZE and bool(self.records[FLAGS_AT] & TRANSACTIONAL)
 
 
-def unverified(writes: Sequence[Write]) -> dict[TopicPartition, Producer]:
-    """The partitions whose log does not have the producer's transaction open yet."""
-    found: dict[TopicPartition, Producer] = {}
-    for write in writes:
-        if write.partition is not None and write.is_transactional:
-            producer = Producer(*_PRODUCER.unpack_from(write.records, PRODUCER_ID_AT))
-            if not _is_open(write.partition, producer):
-                found[write.partition.topic_partition] = producer
-    return found
+class Questions:
+    """What the coordinator is asked for one request, and whether its answer still holds when it is acted on."""
 
+    def __init__(self, writes: Sequence[Write], *, adds_partition: bool) -> None:
+        # The partitions whose log does not have the producer's transaction open yet.
+        self.asked: dict[TopicPartition, Producer] = {}
+        self._known: dict[TopicPartition, tuple[Producer, Verification | None]] = {}
+        for write in writes:
+            if write.partition is None or not write.is_transactional:
+                continue
+            producer_id, epoch, sequence = _PRODUCER.unpack_from(write.records, PRODUCER_ID_AT)
+            producer, log, place = Producer(producer_id, epoch), write.partition.log, write.partition.topic_partition
+            verification = None
+            if not log.producers.is_open(producer_id, epoch):
+                self.asked[place] = producer
+                verification = log.verify_producer(producer_id, epoch, sequence, adds_partition=adds_partition)
+            self._known[place] = producer, verification
 
-def _is_open(partition: Partition, producer: Producer) -> bool:
-    entry = partition.log.producers.entries.get(producer.id)
-    return entry is not None and entry.transaction_start != NO_OFFSET and entry.epoch == producer.epoch
+    def guard(self, partition: Partition | None) -> Callable[[], None] | None:
+        """To be called right before the append: the transaction may have been ended since."""
+        known = None if partition is None else self._known.get(partition.topic_partition)
+        if partition is None or known is None:
+            return None
+        producer, verification = known
+        return lambda: partition.log.producers.check_verified(producer.id, producer.epoch, verification)
 
 
 def ask(
