@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from moldau._speed import BatchHeader
@@ -26,6 +27,22 @@ from moldau.storage.segment import Segment
 from moldau.types import TopicPartition
 
 
+@dataclass(slots=True)
+class Recovered:
+    """What had to be read again because nobody knew whether it was on disk."""
+
+    logs: int = 0
+    segments: int = 0
+    bytes: int = 0
+    bytes_cut: int = 0
+
+    def add(self, other: Recovered) -> None:
+        self.logs += other.logs
+        self.segments += other.segments
+        self.bytes += other.bytes
+        self.bytes_cut += other.bytes_cut
+
+
 class LoadedLog(NamedTuple):
     """The parts of an open log, all ending at the same offset."""
 
@@ -36,12 +53,24 @@ class LoadedLog(NamedTuple):
     log_start_offset: int
     log_end_offset: int
     recovery_point: int
+    recovered: Recovered
 
 
 class LogLoader:
     """One opening of one log, whose leftovers are resolved."""
 
-    __slots__ = ("_config", "_disk", "_epochs", "_gaps", "_now_ms", "_producers", "_segments", "_topic_partition")
+    __slots__ = (
+        "_config",
+        "_disk",
+        "_end",
+        "_epochs",
+        "_gaps",
+        "_now_ms",
+        "_producers",
+        "_recovered",
+        "_segments",
+        "_topic_partition",
+    )
 
     def __init__(
         self,
@@ -63,6 +92,9 @@ class LogLoader:
         self._now_ms = now_ms
         # Whether offsets may be missing: the log was compacted once, or the segments read show it.
         self._gaps = compacted_once
+        self._recovered = Recovered()
+        # Where the batches read so far end. Producers may be known up to a later offset: that of the log's start.
+        self._end = 0
 
     def load(self, *, log_start_offset: int, recovery_point: int, clean: bool) -> LoadedLog:
         unusable = self._find_segments()
@@ -97,6 +129,7 @@ class LogLoader:
             start,
             end,
             end if clean else min(recovery_point, end),
+            self._recovered,
         )
 
     # -------------------------------------------------------------------------------------------------- segments
@@ -158,23 +191,27 @@ class LogLoader:
         Its offsets may be taken already: a roll that never came to its end. Or there may be a hole before it: a disk
         that kept the newer file and lost the older one's end. Compaction makes holes too, but not only between files.
         """
-        end = self._producers.end_offset
+        end = self._end
         return segment.base_offset < end or (segment.base_offset > end and not self._config.compact and not self._gaps)
 
     def _recover(self, segment: Segment) -> int:
         """Reads a whole segment, keeps what is good, rebuilds its indexes; returns how many bytes were cut off."""
+        self._recovered.logs = 1
+        self._recovered.segments += 1
+        self._recovered.bytes += segment.size
         segment.start_rebuild()
-        size, expected = 0, segment.base_offset
+        size, self._end = 0, segment.base_offset
         producers, epochs = self._producers, self._epochs
         try:
             for placed, data, start, end in self._good_batches(segment):
                 segment.rebuild_with(placed)
                 header = placed.header
-                self._gaps = self._gaps or header.base_offset > expected
-                expected = header.next_offset
+                self._gaps = self._gaps or header.base_offset > self._end
+                self._end = header.next_offset
                 if header.partition_leader_epoch > epochs.latest_epoch:
                     epochs.assign(header.partition_leader_epoch, header.base_offset)
-                if header.base_offset >= producers.end_offset:
+                # Also a batch that the log's start lies in.
+                if header.next_offset > producers.end_offset:
                     completed = producers.replay(data, start, end, header)
                     if completed is not None:
                         record_completed(segment, producers, completed)
@@ -184,6 +221,7 @@ class LogLoader:
             pass  # a batch that cannot be in this segment ends it like any other damage
         dropped = segment.end_rebuild(size)
         segment.let_go()
+        self._recovered.bytes_cut += dropped
         return dropped
 
     def _good_batches(self, segment: Segment) -> Iterator[CheckedBatch]:

@@ -301,3 +301,20 @@ def test_old_message_formats_on_disk_are_kept(tmp_path):
     assert found is not None
     assert found.offset == 1
     log.close()
+
+
+@pytest.mark.parametrize("start", range(8))
+def test_wherever_the_start_lies_nothing_behind_it_is_taken_for_a_stray(tmp_path, start):
+    """DeleteRecords may put it into the middle of a batch, or behind segments that are still there."""
+    log = open_log(tmp_path)
+    for number in range(3):
+        values = [b"%d" % (number * 3 + index) for index in range(3)]
+        append(log, batch(*values, producer_id=7, producer_epoch=0, base_sequence=number * 3))
+        log.roll()
+    log.advance_log_start(start)
+    log.abandon()
+    again = open_log(tmp_path, log_start_offset=start, clean_shutdown=False)
+    assert (again.log_start_offset, again.log_end_offset) == (start, 9)
+    assert values_of(again)[-(9 - start) :] == [b"%d" % number for number in range(start, 9)]
+    assert again.producers.entries[7].last_sequence == 8
+    again.close()
