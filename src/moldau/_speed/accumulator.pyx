@@ -9,6 +9,7 @@ from cpython.object cimport PyTypeObject
 from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+from moldau._speed.delivery cimport SentRecord
 from moldau._speed.writer cimport RecordWriter, pack_headers
 
 from collections import deque
@@ -23,7 +24,14 @@ cdef extern from "time.h" nogil:
 
 cdef extern from *:
     """
-    static PyObject *make_instance(PyTypeObject *type, PyObject *nothing) { return type->tp_new(type, nothing, NULL); }
+    static PyObject *make_instance(PyTypeObject *type, PyObject *nothing) {
+        /* Not for the collector: a record is in a cycle only while its batch waits with a callback for it, and every
+           batch ends. Hundreds of thousands of them would make it run again and again, over all of them. */
+        PyObject *made = type->tp_new(type, nothing, NULL);
+        if (made != NULL && PyObject_GC_IsTracked(made))
+            PyObject_GC_UnTrack(made);
+        return made;
+    }
     """
     object make_instance(PyTypeObject *type, tuple nothing)
 
@@ -60,15 +68,6 @@ cdef uint32_t hash_of(const uint8_t *p, Py_ssize_t length) noexcept nogil:
 def murmur2(data not None):
     cdef bytes content = data if PyBytes_CheckExact(data) else bytes(memoryview(data))
     return hash_of(<const uint8_t *> PyBytes_AS_STRING(content), PyBytes_GET_SIZE(content))
-
-
-cdef class SentRecord:
-    cdef public object delivery
-    cdef public int64_t stamp
-    cdef public int32_t index
-    cdef public int32_t serialized_key_size
-    cdef public int32_t serialized_value_size
-    cdef public int32_t serialized_header_size
 
 
 cdef class Lane:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections import Counter
 from itertools import pairwise
@@ -11,9 +12,11 @@ from typing import Any
 import pytest
 
 from moldau._speed.reference import accumulator as reference
+from moldau._speed.reference import delivery as reference_delivery
 from moldau.protocol.records import BatchBuilder, decode_batch
 
 accumulator = pytest.importorskip("moldau._speed.accumulator")
+delivery = pytest.importorskip("moldau._speed.delivery")
 
 
 @pytest.fixture(params=["compiled", "reference"])
@@ -28,8 +31,9 @@ class World:
     def __init__(
         self, kind: ModuleType, partitions: int = 3, size: int = 1000, memory: int = 1_000_000, **options: bool
     ) -> None:
-        writer = BatchBuilder
+        writer, sent_record = BatchBuilder, delivery.SentRecord
         if kind is reference:
+            sent_record = reference_delivery.SentRecord
             from moldau._speed.reference.writer import RecordWriter
 
             class writer(RecordWriter):  # type: ignore[no-redef]
@@ -38,7 +42,7 @@ class World:
         class Batch(writer):  # type: ignore[misc, valid-type]
             delivery: Any = None
 
-        class Future(kind.SentRecord):  # type: ignore[misc, name-defined]
+        class Future(sent_record):  # type: ignore[misc, valid-type]
             __slots__ = ()
 
         def open_batch(lane: Any) -> Batch:
@@ -253,3 +257,8 @@ def test_threads_do_not_disturb_each_other(kind: ModuleType) -> None:
             name, number = (record.value or b"").split(b":")
             seen.setdefault(name, []).append(int(number))
     assert seen == {b"%d" % name: list(range(3000)) for name in range(4)}
+
+
+def test_futures_are_nothing_to_the_garbage_collector() -> None:
+    world = World(accumulator)
+    assert not gc.is_tracked(world.it.send("rivers", b"v", partition=0))

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from random import randrange
 from typing import Any
 
+from moldau._speed.reference.delivery import SentRecord
 from moldau._speed.reference.writer import RecordWriter
 from moldau.types import Buffer
 
@@ -42,19 +43,6 @@ def murmur2(data: Buffer) -> int:
     value ^= value >> 13
     value = (value * _MULTIPLIER) & _MASK
     return value ^ (value >> 15)
-
-
-class SentRecord:
-    """One record on its way: which batch it is in, and where in it. The producer's futures are made of these."""
-
-    __slots__ = ("delivery", "index", "serialized_header_size", "serialized_key_size", "serialized_value_size", "stamp")
-
-    delivery: Any
-    index: int
-    stamp: int
-    serialized_key_size: int
-    serialized_value_size: int
-    serialized_header_size: int
 
 
 class Lane:
