@@ -1,6 +1,10 @@
 """What one process does in the comparison of Python clients: send records and wait for all acknowledgements, or read
 them all and look at each value.
 
+Producing is done twice, with like knowledge on all sides. `produce` hears of failures only: when the flush is over and
+there were none, all records are written. `outcomes` learns the offset or the error of each record, in the way of each
+client: by a callback where it has them, else by an awaited future.
+
 The settings are the same for all: idempotent producers with acks=all, 5 ms of linger and batches up to 1 MB; consumers
 that take up to 5,000 records per poll. The program spreads records over partitions. Nothing but the client itself is
 imported, for its memory is measured, too.
@@ -15,6 +19,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,25 +44,39 @@ class Task(NamedTuple):
 # ------------------------------------------------------------------------------------------------------- producing
 
 
-def produce_moldau(task: Task) -> None:
+def produce_moldau(task: Task, *, outcomes: bool = False) -> None:
     from moldau import KafkaProducer
 
     value = bytes(task.size)
+    account = Account()
     with KafkaProducer(
         bootstrap_servers=task.bootstrap, linger_ms=LINGER_MS, batch_size=BATCH, compression_type=task.codec
     ) as producer:
         send, topic, partitions = producer.send, task.topic, task.partitions
-        for number in range(task.records):
-            send(topic, value, partition=number % partitions)
+        if outcomes:
+            written, failed = account.written, account.failed
+            for number in range(task.records):
+                send(topic, value, partition=number % partitions).add_callback(written).add_errback(failed)
+        else:
+            for number in range(task.records):
+                send(topic, value, partition=number % partitions)
         producer.flush()
         assert producer.metrics()["producer-metrics"]["record-error-total"] == 0
+    account.check(task.records if outcomes else 0)
 
 
-def produce_confluent(task: Task) -> None:
+def produce_confluent(task: Task, *, outcomes: bool = False) -> None:
     from confluent_kafka import Producer
 
     value = bytes(task.size)
-    failed: list[Any] = []
+    account = Account()
+
+    def delivered(error: Any, message: Any) -> None:
+        if error is None:
+            account.offsets += message.offset() >= 0
+        else:
+            account.failed(error)
+
     producer = Producer(
         {
             "bootstrap.servers": task.bootstrap,
@@ -66,44 +85,46 @@ def produce_confluent(task: Task) -> None:
             "batch.size": BATCH,
             "compression.type": task.codec,
             "queue.buffering.max.messages": 1_000_000,
+            "delivery.report.only.error": not outcomes,
+            "on_delivery": delivered,
         }
     )
-
-    def delivered(error: Any, _message: Any) -> None:
-        if error is not None:
-            failed.append(error)
-
     for number in range(task.records):
         while True:
             try:
-                producer.produce(task.topic, value, partition=number % task.partitions, on_delivery=delivered)
+                producer.produce(task.topic, value, partition=number % task.partitions)
                 break
             except BufferError:
                 producer.poll(0.01)
         if number % 10_000 == 0:
             producer.poll(0)
     assert producer.flush(120) == 0
-    assert not failed
+    account.check(task.records if outcomes else 0)
 
 
-def produce_kafka_python(task: Task) -> None:
+def produce_kafka_python(task: Task, *, outcomes: bool = False) -> None:
     from kafka import KafkaProducer  # type: ignore[import-untyped]
 
     value = bytes(task.size)
     codec = None if task.codec == "none" else task.codec
+    account = Account()
     producer = KafkaProducer(
         bootstrap_servers=task.bootstrap, linger_ms=LINGER_MS, batch_size=BATCH, compression_type=codec
     )
     for number in range(task.records):
-        producer.send(task.topic, value, partition=number % task.partitions)
+        future = producer.send(task.topic, value, partition=number % task.partitions)
+        if outcomes:
+            future.add_callback(account.written).add_errback(account.failed)
     producer.flush()
     producer.close()
+    account.check(task.records if outcomes else 0)
 
 
-def produce_asyncio(task: Task) -> None:
+def produce_asyncio(task: Task, *, outcomes: bool = False) -> None:
     kind: Any = importlib.import_module(task.client).AIOKafkaProducer
     value = bytes(task.size)
     codec = None if task.codec == "none" else task.codec
+    account = Account()
 
     async def work() -> None:
         producer = kind(
@@ -114,12 +135,36 @@ def produce_asyncio(task: Task) -> None:
             enable_idempotence=True,
         )
         await producer.start()
+        futures = []
         for number in range(task.records):
-            await producer.send(task.topic, value, partition=number % task.partitions)
+            future = await producer.send(task.topic, value, partition=number % task.partitions)
+            if outcomes:
+                futures.append(future)
         await producer.flush()
+        for future in futures:
+            account.written(await future)
         await producer.stop()
 
     asyncio.run(work())
+    account.check(task.records if outcomes else 0)
+
+
+class Account:
+    """What a program was told of its records."""
+
+    def __init__(self) -> None:
+        self.offsets = 0
+        self.errors: list[Any] = []
+
+    def written(self, metadata: Any) -> None:
+        self.offsets += metadata.offset >= 0
+
+    def failed(self, error: Any) -> None:
+        self.errors.append(error)
+
+    def check(self, expected: int) -> None:
+        assert self.offsets == expected, f"told of {self.offsets} records, not of {expected}"
+        assert not self.errors, self.errors[0]
 
 
 # ------------------------------------------------------------------------------------------------------- consuming
@@ -195,7 +240,7 @@ def consume_asyncio(task: Task) -> None:
     asyncio.run(work())
 
 
-WORK: dict[str, tuple[Callable[[Task], None], Callable[[Task], None]]] = {
+WORK: dict[str, tuple[Callable[..., None], Callable[[Task], None]]] = {
     "moldau": (produce_moldau, consume_moldau),
     "confluent-kafka": (produce_confluent, consume_confluent),
     "kafka-python": (produce_kafka_python, consume_kafka_python),
@@ -207,7 +252,8 @@ WORK: dict[str, tuple[Callable[[Task], None], Callable[[Task], None]]] = {
 def child(what: str, text: str) -> None:
     """In a process of its own: the work, and what it cost."""
     task = Task(**json.loads(text))
-    work = WORK[task.client][what == "consume"]
+    produce, consume = WORK[task.client]
+    work = consume if what == "consume" else partial(produce, outcomes=what == "outcomes")
     work(task._replace(records=min(WARM, task.records)))  # imports and first connections are not what is measured
     used = resource.getrusage(resource.RUSAGE_SELF)
     began, cpu = time.perf_counter(), used.ru_utime + used.ru_stime

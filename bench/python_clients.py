@@ -28,6 +28,8 @@ METRICS = (
     Metric("memory", "MB", more_is_better=False),
 )
 DIRECTORY = Path("build/bench")
+# By what they are called in a row's title: nothing asked about single records; told what became of each; reading.
+WORK = {"produce": "produce", "outcomes": "produce, told of each record,", "consume": "consume"}
 CLIENTS = ("moldau", "confluent-kafka", "kafka-python", "aiokafka", "moldau.aio")
 # The slower a client, the fewer records it is given: a row shall not take minutes.
 SHARE = {"moldau": 1.0, "confluent-kafka": 1.0, "kafka-python": 0.05, "aiokafka": 0.15, "moldau.aio": 0.25}
@@ -79,7 +81,7 @@ class Comparison:
         self._combinations = [each for each in chosen if not words or any(word in each.title for word in words)]
 
     def estimate(self) -> float:
-        return 2 * len(self._combinations) * self._cost()
+        return len(WORK) * len(self._combinations) * self._cost()
 
     def _cost(self) -> float:
         """Of one row. Starting a Python and importing a client is most of it."""
@@ -96,8 +98,8 @@ class Comparison:
         with MOLDAU.run(directory) as broker:
             for combination in self._combinations:
                 self._fill(broker.bootstrap, combination)
-                for what in ("produce", "consume"):
-                    title = f"{what} {combination.title}"
+                for what, called in WORK.items():
+                    title = f"{called} {combination.title}"
                     for _ in range(self._repetitions):
                         for client in self._clients:
                             self._once(broker.bootstrap, what, title, combination, client)
