@@ -27,7 +27,7 @@ cdef class Delivery:
     cdef object where
     cdef list callbacks
     cdef list errbacks
-    cdef object event
+    cdef list gates
     cdef bint over
 
     cdef bint keep(self, SentRecord record, callback, bint on_error) except -1

@@ -9,8 +9,8 @@ from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_SET_ITEM
 from libc.stdint cimport int64_t
 
+from _thread import allocate_lock
 from functools import partial
-from threading import Event
 from time import monotonic
 
 from moldau._speed.reference.delivery import RecordMetadata, logger
@@ -105,6 +105,7 @@ cdef class Delivery:
         self.parts = ()
         self.callbacks = []
         self.errbacks = []
+        self.gates = []
 
     def complete(self, int64_t base_offset=-1, int64_t append_time=-1, error=None, record_errors=None):
         cdef list wanted
@@ -123,6 +124,11 @@ cdef class Delivery:
                 (<SentRecord> wanted[at]).told(wanted[at + 1], error is not None)
         finally:
             self.end()
+
+    def disown(self, error):
+        self.callbacks = []
+        self.errbacks = []
+        self.complete(error=error)
 
     def described(self, records):
         cdef SentRecord record
@@ -164,20 +170,23 @@ cdef class Delivery:
 
     cdef int end(self) except -1:
         self.over = True
-        if self.event is not None:
-            self.event.set()
+        while self.gates:
+            self.gates.pop().release()
         return 0
 
     def wait(self, timeout):
         if self.over:
             return True
-        event = Event()
-        if self.event is None:
-            self.event = event
-        # Looked at again, because it may have ended while the event was made; who ends it from here on sees the event.
-        if self.over:
+        gate = allocate_lock()
+        gate.acquire()
+        self.gates.append(gate)
+        if self.over or gate.acquire(True, -1 if timeout is None else max(0.0, timeout)):
             return True
-        return self.event.wait(timeout)
+        try:
+            self.gates.remove(gate)
+        except ValueError:
+            pass
+        return self.over
 
     def wait_to_the_end(self, deadline):
         if not self.wait(None if deadline is None else max(0.0, deadline - monotonic())):

@@ -93,6 +93,29 @@ def test_who_waits_goes_on_when_everybody_was_told(kind: ModuleType) -> None:
     completing.join()
 
 
+def test_a_wait_that_is_over_is_forgotten(kind: ModuleType) -> None:
+    delivery = kind.Delivery("rivers", 0)
+    assert not delivery.wait(0.001)
+    waiting = threading.Thread(target=delivery.wait, args=(None,))
+    waiting.start()
+    delivery.complete(1)
+    waiting.join(20)
+    assert not waiting.is_alive()
+
+
+def test_a_delivery_disowned_tells_nobody(kind: ModuleType) -> None:
+    delivery = kind.Delivery("rivers", 0)
+    record = record_of(kind, delivery, 0)
+    seen: list[Any] = []
+    record.add_callback(seen.append).add_errback(seen.append)
+    delivery.disown(ERROR)
+    assert record.exception is ERROR
+    assert not seen
+    # Who asks from here on is told.
+    record.add_errback(seen.append)
+    assert seen == [ERROR]
+
+
 def test_a_callback_that_ends_the_thread_leaves_nobody_waiting(kind: ModuleType) -> None:
     delivery = kind.Delivery("rivers", 0)
 

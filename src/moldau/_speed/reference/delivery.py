@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from _thread import allocate_lock
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from time import monotonic
@@ -39,7 +40,7 @@ class Delivery:
     """Completed once, on the network's thread, or replaced by its parts when the batch was split."""
 
     __slots__ = (
-        *("_callbacks", "_errbacks", "_event", "_lock", "_over", "append_time", "base_offset", "done", "error"),
+        *("_callbacks", "_errbacks", "_gates", "_lock", "_over", "append_time", "base_offset", "done", "error"),
         *("partition", "parts", "record_errors", "topic"),
     )
 
@@ -55,9 +56,9 @@ class Delivery:
         # A record and what to call, in turn.
         self._callbacks: list[Any] = []
         self._errbacks: list[Any] = []
-        self._event: threading.Event | None = None
-        # Completed or split, and everybody was told.
+        # Completed or split, and everybody was told. Until then who waits has a lock here, taken, to be let go.
         self._over = False
+        self._gates: list[Any] = []
         self._lock = threading.Lock()
 
     def complete(
@@ -84,6 +85,12 @@ class Delivery:
                 wanted[at].tell(wanted[at + 1], error is not None)
         finally:
             self._end()
+
+    def disown(self, error: BaseException) -> None:
+        """In a forked process, where nobody brings the outcome: it ends here, and what waits for it is the parent's."""
+        self._lock = threading.Lock()
+        self._callbacks, self._errbacks = [], []
+        self.complete(error=error)
 
     def described(self, records: Iterable[SentRecord]) -> list[RecordMetadata]:
         """Where the records of this batch were written, for many at once; only after it was acknowledged."""
@@ -117,19 +124,25 @@ class Delivery:
             self._end()
 
     def _end(self) -> None:
-        with self._lock:
-            self._over = True
-            event = self._event
-        if event is not None:
-            event.set()
+        self._over = True
+        while self._gates:
+            self._gates.pop().release()
 
     def wait(self, timeout: float | None) -> bool:
-        """Until it is completed or split."""
-        with self._lock:
-            if self._over:
-                return True
-            self._event = event = self._event or threading.Event()
-        return event.wait(timeout)
+        """Until it is completed or split. An exception in the middle leaves nothing taken that others need."""
+        if self._over:
+            return True
+        gate = allocate_lock()
+        gate.acquire()
+        self._gates.append(gate)
+        # Looked at after the gate is in its place: ended before means seen here, ended after means let go there.
+        if self._over or gate.acquire(True, -1 if timeout is None else max(0.0, timeout)):
+            return True
+        try:
+            self._gates.remove(gate)
+        except ValueError:
+            pass  # let go this very moment
+        return self._over
 
     def wait_to_the_end(self, deadline: float | None) -> bool:
         """Until it is completed, and its parts with it."""
