@@ -110,7 +110,7 @@ def test_bounds_inside_batches(node: Cluster, create_topic: Callable[..., str]) 
     bounds = {"startingOffsets": f'{{"{topic}": {{"0": 7}}}}', "endingOffsets": f'{{"{topic}": {{"0": 33}}}}'}
     assert values(node, topic, **bounds) == [b"v%d" % n for n in range(7, 33)]
     tasks = reader(node, topic, **bounds, maxRecordsPerPartition="5").partitions()
-    assert [(task.value.start, task.value.end) for task in tasks] == [
+    assert [(each.start, each.end) for task in tasks for each in task.value] == [
         (7, 11),
         (11, 15),
         (15, 20),
@@ -286,7 +286,7 @@ def test_a_range_beyond_the_end_is_not_waited_for_without_limit(
     quick = {"kafkaConsumer__pollTimeoutMs": "300", "kafka__fetch__max__wait__ms": "50"}
     strict, lenient = reader(node, topic, **quick), reader(node, topic, **quick, failOnDataLoss="false")
     (task,) = strict.partitions()
-    task.value = task.value._replace(end=20)
+    task.value = (task.value[0]._replace(end=20),)
     with pytest.raises(DataLoss, match=r"gave nothing for offset 10 within 0\.3 s .* ends at 10"):
         list(strict.read(task))
     assert sum(batch.num_rows for batch in lenient.read(task)) == 10
@@ -297,7 +297,7 @@ def test_records_that_come_in_time_are_waited_for(node: Cluster, create_topic: C
     write(node.bootstrap_servers, topic, 0, rows(10))
     made = reader(node, topic)
     (task,) = made.partitions()
-    task.value = task.value._replace(end=20)
+    task.value = (task.value[0]._replace(end=20),)
     later = threading.Timer(0.3, write, (node.bootstrap_servers, topic, 0, rows(10, first=10)))
     later.start()
     assert sum(batch.num_rows for batch in made.read(task)) == 20

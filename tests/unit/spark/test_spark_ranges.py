@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moldau.spark.source.positions import from_position, to_position
-from moldau.spark.source.ranges import OffsetRange, lag, limited, offset_ranges, split_ranges
+from moldau.spark.source.ranges import OffsetRange, lag, limited, offset_ranges, shared_tasks, split_ranges
 from moldau.types import TopicPartition
 
 A, B, C = (TopicPartition("rivers", number) for number in range(3))
@@ -86,3 +86,25 @@ def test_positions_are_written_in_order() -> None:
     assert list(to_position(offsets).items()) == [("a", {"0": 3}), ("b", {"9": 2, "10": 1})]
     assert list(to_position(offsets)["b"]) == ["9", "10"]
     assert from_position(to_position(offsets)) == offsets
+
+
+@given(st.lists(st.integers(1, 30_000), max_size=60), st.none() | st.integers(1, 40), st.none() | st.integers(1, 5000))
+def test_shared_tasks_have_every_range_once_and_keep_the_limits(
+    sizes: list[int], least: int | None, most: int | None
+) -> None:
+    ranges = [OffsetRange("rivers", number, 0, size) for number, size in enumerate(sizes)]
+    tasks = shared_tasks(ranges, least=least, most=most)
+    assert sorted(each for task in tasks for each in task) == ranges
+    assert len(tasks) >= min(len(ranges), 8, least or 8)
+    for task in tasks:
+        assert task
+        assert len(task) == 1 or sum(each.size for each in task) <= min(most or 10_000, 10_000)
+
+
+def test_many_tiny_ranges_become_few_tasks_and_large_ones_stay_alone() -> None:
+    tiny = [OffsetRange("rivers", number, 0, 100) for number in range(200)]
+    assert len(shared_tasks(tiny)) == 8
+    assert len(shared_tasks(tiny, least=50)) == 50
+    assert shared_tasks(tiny[:8]) == [(each,) for each in tiny[:8]]
+    large = OffsetRange("rivers", 200, 0, 1_000_000)
+    assert (large,) in shared_tasks([*tiny, large])

@@ -14,8 +14,8 @@ from moldau.spark.schema import check_schema
 from moldau.spark.source.bounds import AtOffsets
 from moldau.spark.source.loss import report_loss
 from moldau.spark.source.offsets import OffsetReader
-from moldau.spark.source.ranges import OffsetRange, Offsets, offset_ranges, split_ranges
-from moldau.spark.source.reading import read_range
+from moldau.spark.source.ranges import OffsetRange, Offsets, offset_ranges, shared_tasks, split_ranges
+from moldau.spark.source.reading import read_task
 from moldau.spark.source.settings import SourceSettings, batch_settings
 
 
@@ -33,11 +33,12 @@ class BatchReader(DataSourceReader):
         settings = self._settings
         with open_cluster(settings.options) as cluster:
             ranges = planned_ranges(cluster, settings)
-        tasks = split_ranges(ranges, min_partitions=settings.min_partitions, max_records=settings.max_records)
+        ranges = split_ranges(ranges, min_partitions=settings.min_partitions, max_records=settings.max_records)
+        tasks = shared_tasks(ranges, least=settings.min_partitions, most=settings.max_records)
         return [InputPartition(each) for each in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        return read_range(partition.value, self._settings, self._schema)
+        return read_task(partition.value, self._settings, self._schema)
 
 
 def planned_ranges(cluster: Cluster, settings: SourceSettings) -> list[OffsetRange]:
@@ -47,7 +48,7 @@ def planned_ranges(cluster: Cluster, settings: SourceSettings) -> list[OffsetRan
     end = reader.resolve(settings.end, partitions)
     if isinstance(settings.start, AtOffsets) or isinstance(settings.end, AtOffsets):
         end = _within(reader.latest(partitions, {}), start, end, settings)
-    return offset_ranges(start, end)
+    return offset_ranges(start, end, reader.ids)
 
 
 def _within(latest: Offsets, start: Offsets, end: Offsets, settings: SourceSettings) -> Offsets:

@@ -29,7 +29,7 @@ from moldau.protocol.records import BatchHeader, scan_batches, up_convert
 from moldau.spark.source.loss import report_loss
 from moldau.spark.source.ranges import OffsetRange
 from moldau.spark.source.settings import SourceSettings
-from moldau.types import TopicPartition
+from moldau.types import ZERO_UUID, TopicPartition
 
 # What a record is taken to need before any was seen. Too much costs some bytes fetched twice, too little a round trip.
 _USUAL_RECORD: Final = 512
@@ -48,12 +48,17 @@ class Chunk:
     aborted: list[tuple[int, int]]
 
 
+class TopicRenewed(KafkaError):
+    """Another topic has the name by now."""
+
+
 class RangeFetcher:
     """Iterates over the chunks of a range."""
 
     def __init__(self, cluster: Cluster, wanted: OffsetRange, settings: SourceSettings) -> None:
         self._cluster = cluster
         self._where = wanted.where
+        self._topic_id = wanted.topic_id
         self._position = wanted.start
         self._end = wanted.end
         self._settings = settings
@@ -94,12 +99,21 @@ class RangeFetcher:
 
         def fetch() -> Conversation[FetchResponse]:
             view = yield from _view(self._where)
+            if self._is_another(view):
+                # What this process knew of it may be older than the range.
+                view = yield from _view(self._where, anew=True)
+                if self._is_another(view):
+                    raise TopicRenewed(ErrorCode.UNKNOWN_TOPIC_ID)
             node = view.leader(self._where)
             ask = fetch_request(view, {self._where: position}, limits, settings.isolation, node)
             response: FetchResponse = yield replace(ask, timeout=patience, lane=FETCH_LANE)
             return response
 
         return self._cluster.begin(fetch(), self._cluster.timeout + patience)
+
+    def _is_another(self, view: ClusterView) -> bool:
+        now = view.topic(self._where.topic).id
+        return ZERO_UUID not in (self._topic_id, now) and now != self._topic_id
 
     def _send_ahead(self, position: int) -> Waiter[FetchResponse]:
         """What fails here is noticed when its answer is needed."""
@@ -156,6 +170,13 @@ class RangeFetcher:
 
     def _mend(self, error: KafkaError) -> None:
         """Waits for what may pass; raises what will not; finds out where to go on after an offset that is gone."""
+        if isinstance(error, TopicRenewed):
+            self._lost(
+                f"Topic {self._where.topic!r} was deleted and made anew; partition {self._where.partition} of the "
+                f"former one was to be read from {self._position} to {self._end}"
+            )
+            self._position = self._end
+            return
         if error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._find_position()
             return
@@ -198,9 +219,9 @@ class RangeFetcher:
         report_loss(what, fail=self._settings.fail_on_data_loss)
 
 
-def _view(where: TopicPartition) -> Conversation[ClusterView]:
+def _view(where: TopicPartition, *, anew: bool = False) -> Conversation[ClusterView]:
     def attempt() -> Conversation[ClusterView]:
-        view: ClusterView = yield Learn([where.topic])
+        view: ClusterView = yield Learn([where.topic], anew=anew)
         return view
 
     return retrying(attempt)

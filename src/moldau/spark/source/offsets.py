@@ -21,7 +21,7 @@ from moldau.spark.source.bounds import AtOffsets, AtTimes, Bound, Everywhere
 from moldau.spark.source.positions import in_words
 from moldau.spark.source.ranges import Offsets
 from moldau.spark.source.settings import SourceSettings
-from moldau.types import TopicPartition
+from moldau.types import TopicPartition, Uuid
 
 T = TypeVar("T")
 
@@ -32,6 +32,8 @@ class OffsetReader:
     def __init__(self, cluster: Cluster, settings: SourceSettings) -> None:
         self._cluster = cluster
         self._settings = settings
+        # Of the topics that were there when partitions were last asked for.
+        self.ids: dict[str, Uuid] = {}
 
     def partitions(self) -> list[TopicPartition]:
         """What is subscribed to; KafkaError when a part of it is not there."""
@@ -86,7 +88,9 @@ class OffsetReader:
     def _partitions(self) -> tuple[list[TopicPartition], list[KafkaError]]:
         subscription = self._settings.subscription
         view = self._cluster.run(_view(subscription.names))
-        return subscription.partitions(view)
+        found, missing = subscription.partitions(view)
+        self.ids = {name: view.topic(name).id for name in {where.topic for where in found}}
+        return found, missing
 
     def _listed(self, wanted: Mapping[TopicPartition, int]) -> Offsets:
         if not wanted:

@@ -7,20 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import ceil, floor
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from moldau.types import TopicPartition
+from moldau.types import ZERO_UUID, TopicPartition, Uuid
 
 Offsets: TypeAlias = dict[TopicPartition, int]
 
+# A task costs Spark some hundredths of a second, and a range of so few records less than one: such ranges share a task,
+# up to so many records, as long as there are more tasks than most machines have cores.
+_SMALL: Final = 2_000
+_SHARED: Final = 10_000
+_LEAST_TASKS: Final = 8
+
 
 class OffsetRange(NamedTuple):
-    """The records of one partition with `start` <= offset < `end`."""
+    """The records of one partition with `start` <= offset < `end`, of the topic with this id if that is known."""
 
     topic: str
     partition: int
     start: int
     end: int
+    topic_id: Uuid = ZERO_UUID
 
     @property
     def where(self) -> TopicPartition:
@@ -31,10 +38,40 @@ class OffsetRange(NamedTuple):
         return self.end - self.start
 
 
-def offset_ranges(start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int]) -> list[OffsetRange]:
+Task: TypeAlias = tuple[OffsetRange, ...]
+
+
+def offset_ranges(
+    start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int], ids: Mapping[str, Uuid] | None = None
+) -> list[OffsetRange]:
     """What lies between, by topic and partition; empty ranges are left out."""
-    ranges = [OffsetRange(*where, start[where], end[where]) for where in sorted(end) if where in start]
+    known = ids or {}
+    ranges = [
+        OffsetRange(*where, start[where], end[where], known.get(where.topic, ZERO_UUID))
+        for where in sorted(end)
+        if where in start
+    ]
     return [each for each in ranges if each.size > 0]
+
+
+def shared_tasks(ranges: list[OffsetRange], *, least: int | None = None, most: int | None = None) -> list[Task]:
+    """Puts small ranges together, in order: not into fewer than `least` tasks, and none of more than `most` records."""
+    least = max(least or 0, _LEAST_TASKS)
+    small = [each for each in ranges if each.size <= _SMALL]
+    groups = max(1, least - (len(ranges) - len(small)))
+    if len(small) <= groups:
+        return [(each,) for each in ranges]
+    share = min(max(ceil(sum(each.size for each in small) / groups), 1), most or _SHARED, _SHARED)
+    tasks: list[Task] = [(each,) for each in ranges if each.size > _SMALL]
+    filling: list[OffsetRange] = []
+    size = 0
+    for each in small:
+        if filling and size + each.size > share:
+            tasks.append(tuple(filling))
+            filling, size = [], 0
+        filling.append(each)
+        size += each.size
+    return [*tasks, tuple(filling)]
 
 
 def split_ranges(

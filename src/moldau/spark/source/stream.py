@@ -3,7 +3,8 @@
 Spark keeps the end of every batch in its checkpoint, and never the place where the first one began: that it asks for
 again, several times, and once more after a restart before the first batch was finished. "latest" would be somewhere
 else each time, and records would be read twice or never. So the end of the first batch carries its beginning with it,
-under a name no topic can have, and a first batch that is run again begins where it says.
+and a first batch that is run again begins where it says. And every end carries the ids of its topics: offsets say
+nothing about another topic that was made under the same name, however many records it has.
 
 One object of this class lives in a process beside the driver for as long as the query runs; Spark makes others to ship
 to its workers, which only read.
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
-from typing import Any, Final
+from typing import Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
@@ -31,13 +32,11 @@ from moldau.spark.schema import check_schema
 from moldau.spark.source.group import GroupPositions
 from moldau.spark.source.loss import report_loss
 from moldau.spark.source.offsets import OffsetReader
-from moldau.spark.source.positions import Position, from_position, in_words, to_position
-from moldau.spark.source.ranges import OffsetRange, Offsets, lag, limited, offset_ranges, split_ranges
-from moldau.spark.source.reading import read_range
+from moldau.spark.source.positions import START, Position, from_position, ids_in, in_words, renewed, to_position
+from moldau.spark.source.ranges import OffsetRange, Offsets, lag, limited, offset_ranges, shared_tasks, split_ranges
+from moldau.spark.source.reading import read_task
 from moldau.spark.source.settings import SourceSettings, stream_settings
-
-# Not a character that may be in the name of a topic.
-START: Final = "@start"
+from moldau.types import Uuid
 
 
 def stream_reader(options: Mapping[str, str], schema: StructType) -> DataSourceStreamReader:
@@ -52,6 +51,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._open: _Open | None = None
         self._initial: Position | None = None
         self._latest: Offsets | None = None
+        self._ids: dict[str, Uuid] = {}
         # With trigger(availableNow=True): where everything ended when the run began.
         self._target: Offsets | None = None
         self._last_batch = float("-inf")
@@ -65,9 +65,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._initial is None:
             offsets = self._asking.offsets
             settings = self._settings
-            self._initial = to_position(
-                offsets.resolve(settings.start, offsets.partitions(), unmatched=settings.unmatched)
-            )
+            found = offsets.resolve(settings.start, offsets.partitions(), unmatched=settings.unmatched)
+            self._initial = to_position(found, offsets.ids)
         return self._initial
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -84,14 +83,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """The end of the next batch; `start` itself, to the letter, when there is nothing to do."""
-        began = _offsets(start)
+        began = from_position(start)
         # Asked about the next batch, so done with the one before; `commit` would say so one batch later.
         self._asking.group.show(began)
         self._latest = self._fetch_latest(began) if self._target is None else self._target
+        anew = renewed(ids_in(start), self._ids)
+        began = self._without(began, anew)
         end = self._latest if isinstance(limit, ReadAllAvailable) else self._bounded(began, self._latest)
         if START not in start and start == self._initial:
-            return {**to_position(end), START: start}
-        return start if end == began else to_position(end)
+            return {**to_position(end, self._ids), START: start}
+        return start if end == began and not anew else to_position(end, self._ids)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
         return None if self._latest is None else to_position(self._latest)
@@ -100,13 +101,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if START in end and start == self._initial:
             start = end[START]
         settings = self._settings
-        ranges = self._ranges(_offsets(start), _offsets(end))
-        tasks = split_ranges(ranges, min_partitions=settings.min_partitions, max_records=settings.max_records)
+        ids = ids_in(end)
+        began = self._without(from_position(start), renewed(ids_in(start), ids))
+        ranges = self._ranges(began, from_position(end), ids)
+        ranges = split_ranges(ranges, min_partitions=settings.min_partitions, max_records=settings.max_records)
+        tasks = shared_tasks(ranges, least=settings.min_partitions, most=settings.max_records)
         return [InputPartition(each) for each in tasks]
 
     def commit(self, end: dict[str, Any]) -> None:
         """Lag tools are told; nothing ever resumes from what they see."""
-        self._asking.group.show(_offsets(end), again=True)
+        self._asking.group.show(from_position(end), again=True)
 
     def stop(self) -> None:
         if self._open is not None:
@@ -116,7 +120,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # ------------------------------------------------------------------------------------- what a worker does
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        return read_range(partition.value, self._settings, self._schema)
+        return read_task(partition.value, self._settings, self._schema)
 
     # ------------------------------------------------------------------------------------------------- inside
 
@@ -128,7 +132,19 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _fetch_latest(self, began: Offsets) -> Offsets:
         offsets = self._asking.offsets
-        return offsets.latest(offsets.partitions_left(began), began)
+        partitions = offsets.partitions_left(began)
+        self._ids = offsets.ids
+        return offsets.latest(partitions, began)
+
+    def _without(self, began: Offsets, anew: set[str]) -> Offsets:
+        """A topic that was made anew has nothing to go on from: a loss, and then it is read from its beginning."""
+        for topic in sorted(anew):
+            what = (
+                f"Topic {topic!r} was deleted and made anew: offsets up to which the former one was read say nothing "
+                "about it, and what had not been read of that is gone"
+            )
+            report_loss(what, fail=self._settings.fail_on_data_loss)
+        return {where: offset for where, offset in began.items() if where.topic not in anew}
 
     def _bounded(self, began: Offsets, latest: Offsets) -> Offsets:
         """Not before there is enough, unless it has been long; and then not too much."""
@@ -143,7 +159,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         new = [where for where in latest if where not in began]
         return limited({**self._asking.offsets.earliest(new), **began}, latest, settings.max_offsets)
 
-    def _ranges(self, start: Offsets, end: Offsets) -> list[OffsetRange]:
+    def _ranges(self, start: Offsets, end: Offsets, ids: Mapping[str, Uuid]) -> list[OffsetRange]:
         """The work between two positions; partitions that came, went or shrank meanwhile are dealt with here."""
         fail = self._settings.fail_on_data_loss
         new = [where for where in end if where not in start]
@@ -165,7 +181,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     "made anew, or its log was cut back, or startingOffsets is beyond its end",
                     fail=fail,
                 )
-        return offset_ranges({**first, **start}, end)
+        return offset_ranges({**first, **start}, end, ids)
 
 
 class _Open:
@@ -175,7 +191,3 @@ class _Open:
         self.cluster: Cluster = open_cluster(settings.options)
         self.offsets = OffsetReader(self.cluster, settings)
         self.group = GroupPositions(self.cluster, settings.group_id)
-
-
-def _offsets(position: Mapping[str, Any]) -> Offsets:
-    return from_position({topic: numbers for topic, numbers in position.items() if topic != START})
