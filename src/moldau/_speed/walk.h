@@ -12,7 +12,7 @@
 #include "record.h"
 
 /* So many refused records are remembered; the others are counted. */
-enum { REFUSED_NAMED = 1000 };
+enum { REFUSED_NAMED = 100 };
 
 typedef struct {
     int64_t timestamp;

@@ -16,14 +16,17 @@ from moldau.errors import ErrorCode, KafkaError
 from moldau.replica.delayed_outcomes import DelayedOutcomes, PendingAppend, PendingForce, PendingPartition
 from moldau.replica.manager import ReplicaManager
 from moldau.replica.partition import Partition
-from moldau.storage.append_info import AppendInfo, Postponed
+from moldau.storage.append_info import AppendInfo, Patience, Postponed
+from moldau.storage.origin import Origin
 from moldau.storage.storage_error import StorageError
-from moldau.storage.validator import ValidBatch
+from moldau.storage.validator import PER_REQUEST, ValidBatch
 from moldau.types import NO_OFFSET, NO_TIMESTAMP, Uuid
 
 logger = logging.getLogger("moldau.replica")
 
 A = TypeVar("A")
+
+_CLIENT = Origin.CLIENT
 
 # (topic name or id, partition, error, base offset, log append time, log start offset)
 AppendResult: TypeAlias = tuple[str | Uuid, int, int, int, int, int]
@@ -36,7 +39,17 @@ Guard: TypeAlias = Callable[[], None]
 class Appends:
     """One request while it is served: what was appended, what was refused (by place), what still waits."""
 
-    __slots__ = ("_acks", "_by_id", "_pending", "_prepared", "_preparing", "_replicas", "refusals", "results")
+    __slots__ = (
+        "_acks",
+        "_by_id",
+        "_patience",
+        "_pending",
+        "_prepared",
+        "_preparing",
+        "_replicas",
+        "refusals",
+        "results",
+    )
 
     def __init__(self, replicas: ReplicaManager, acks: int, *, by_id: bool) -> None:
         self._replicas = replicas
@@ -45,6 +58,7 @@ class Appends:
         self.results: list[AppendResult] = []
         self.refusals: dict[int, KafkaError] = {}
         self._pending: list[tuple[int, PendingPartition]] = []
+        self._patience = Patience(PER_REQUEST) if replicas.preparation is not None else None
         # Batches that are not judged yet, and what happens when all are.
         self._preparing = 0
         self._prepared: Callable[[], None] | None = None
@@ -75,7 +89,7 @@ class Appends:
                 check(data, start, end)
             if guard is not None:
                 guard()
-            info = partition.append(data, start, end, self._acks, patient=replicas.preparation is not None)
+            info = partition.append(data, start, end, self._acks, _CLIENT, self._patience)
         except KafkaError as error:
             self._failed(topic, index, error)
             return

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import PartitionRegistration
 from moldau.replica.follower import Follower
+from moldau.storage.append_info import Patience
 from moldau.storage.log import AppendInfo, Log, LogRead, Origin
 from moldau.storage.validator import ValidBatch
 from moldau.types import NO_EPOCH, NO_LEADER, TopicPartition, Uuid
@@ -124,16 +125,16 @@ class Partition:
         end: int,
         acks: int,
         origin: Origin = Origin.CLIENT,
-        *,
-        patient: bool = False,
+        patience: Patience | None = None,
     ) -> AppendInfo:
         """Appends as the leader. The high watermark has moved as far as it can when this returns; in durable mode it
         moves when the records are on disk.
 
-        Whoever is `patient` gets Postponed for a batch that takes long to judge, and comes back with it prepared.
+        Whoever has no end of `patience` gets Postponed for a batch that takes longer to judge, and comes back with it
+        prepared.
         """
         self._check_writable(acks)
-        info = self.log.append_as_leader(data, start, end, self.leader_epoch, origin=origin, patient=patient)
+        info = self.log.append_as_leader(data, start, end, self.leader_epoch, origin=origin, patience=patience)
         self._appended()
         return info
 

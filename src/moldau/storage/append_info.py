@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from moldau.errors import ErrorCode, KafkaError, MoldauError
@@ -77,11 +78,15 @@ class RecordError(NamedTuple):
 
 
 class RefusedRecords(KafkaError):
-    """A batch refused because of some of its records."""
+    """A batch refused because of some of its records. What is said of each is put into words when somebody asks."""
 
-    def __init__(self, code: ErrorCode, message: str, record_errors: tuple[RecordError, ...]) -> None:
+    def __init__(self, code: ErrorCode, message: str, named: Callable[[], tuple[RecordError, ...]]) -> None:
         super().__init__(code, message)
-        self.record_errors = record_errors
+        self._named = named
+
+    @property
+    def record_errors(self) -> tuple[RecordError, ...]:
+        return self._named()
 
 
 class UnexpectedOffset(MoldauError):
@@ -95,3 +100,12 @@ class UnexpectedOffset(MoldauError):
 
 class Postponed(MoldauError):
     """A batch that takes longer to judge than the loop may be held up: it is to be prepared elsewhere first."""
+
+
+class Patience:
+    """How many bytes of records may still be unpacked for one request while the loop waits."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, left: int) -> None:
+        self.left = left

@@ -20,7 +20,7 @@ from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.runtime.ports import Clock, Disk, FileSlice, Random
 from moldau.storage import timestamp_search
-from moldau.storage.append_info import AppendInfo, LogRead, TimestampOffset, UnexpectedOffset
+from moldau.storage.append_info import AppendInfo, LogRead, Patience, TimestampOffset, UnexpectedOffset
 from moldau.storage.deferred_removal import DeferredRemoval
 from moldau.storage.epoch_cache import EpochCache
 from moldau.storage.file_names import EPOCH_CHECKPOINT, parse_directory
@@ -96,17 +96,17 @@ class Log(LocalLog):
         leader_epoch: int,
         *,
         origin: Origin = _CLIENT,
-        patient: bool = False,
+        patience: Patience | None = None,
     ) -> AppendInfo:
         """Appends one batch: checked, given the next offsets and the epoch in place, written with one call.
 
         KafkaError if it may not be appended. A batch this producer sent before is answered with its old offsets.
-        Whoever is `patient` gets Postponed for one that takes long to check, and comes back with it prepared.
+        Whoever has no end of `patience` gets Postponed for one that takes longer, and comes back with it prepared.
         """
         if origin is _RAFT_LEADER:
             return self._append_numbered(data, start, end, check_raft_batches(data, start, end, leader_epoch))
         now = self._clock.now_ms()
-        batch = validate(data, start, end, self.config, origin, now, patient=patient)
+        batch = validate(data, start, end, self.config, origin, now, patience)
         return self._append_valid(batch, leader_epoch, origin, now)
 
     def append_prepared(self, batch: ValidBatch, leader_epoch: int) -> AppendInfo:

@@ -6,8 +6,8 @@ stop every reader of the partition, and a timestamp from the future would keep i
 plain batch where it was received; a compressed one is unpacked first, and nothing of it is kept.
 
 Unpacking is work that the sender decides over: a few kilobytes may hold gigabytes of records. What is more than
-`AT_ONCE` of it is left to somebody who has the time (`Postponed`, `replica/preparation`), and is done there window by
-window.
+`AT_ONCE` of it, or than `PER_REQUEST` together, is left to somebody who has the time (`Postponed`,
+`replica/preparation`), and is done there window by window.
 
 Refusals carry Kafka's codes. Where single records are at fault, the first of them are named. Offsets inside a batch
 that are not 0, 1, 2 and so on, and lengths below -1, are refused too: Kafka takes some of those, but its own
@@ -47,12 +47,13 @@ from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode, InvalidRecordError, KafkaError, ProtocolError
 from moldau.protocol.records import Compression, Oversized, TimestampType, decode_batch, decompress, encode_batch
 from moldau.protocol.records.streams import Packer, packer, windows
-from moldau.storage.append_info import Postponed, RecordError, RefusedRecords
+from moldau.storage.append_info import Patience, Postponed, RecordError, RefusedRecords
 from moldau.storage.origin import Origin
 from moldau.types import NO_PRODUCER_ID, NO_TIMESTAMP
 
 # So many bytes of records are unpacked while the loop waits, which takes it a few milliseconds, and so many packed.
 AT_ONCE: Final = 1 << 20
+PER_REQUEST: Final = 4 * AT_ONCE
 PACKED_AT_ONCE: Final = 16 << 10
 
 _CODECS: Final = {
@@ -66,7 +67,7 @@ _CLIENT: Final = Origin.CLIENT
 _MIN_INT64: Final = -(1 << 63)
 _MAX_INT64: Final = (1 << 63) - 1
 _LENGTH: Final = Struct(">i")
-_ERRORS_NAMED: Final = 1000
+_ERRORS_NAMED: Final = 100
 
 
 # One batch of format 2 that may be written once it has its offsets: data (perhaps a rewritten copy), start, end,
@@ -75,11 +76,17 @@ ValidBatch: TypeAlias = tuple[memoryview, int, int, BatchHeader, int, int]
 
 
 def validate(
-    data: memoryview, start: int, end: int, config: LogConfig, origin: Origin, now_ms: int, *, patient: bool = False
+    data: memoryview,
+    start: int,
+    end: int,
+    config: LogConfig,
+    origin: Origin,
+    now_ms: int,
+    patience: Patience | None = None,
 ) -> ValidBatch:
     """Checks what a client or a coordinator wants to append. KafkaError if it may not be; `data` is then unchanged.
 
-    Whoever is `patient` gets Postponed instead of an answer where that would take long, and asks again elsewhere.
+    Whoever has no end of `patience` gets Postponed where the answer would take longer, and asks again elsewhere.
     """
     if end - start > config.max_message_bytes:
         raise too_large(end - start, config)
@@ -119,8 +126,8 @@ def validate(
         opening = _Opening(data, start, end, header, config, earliest, latest)
         try:
             if packing:
-                return opening.packed(_CODECS[wanted], summary, now_ms, patient=patient)
-            summary = opening.summary(patient=patient)
+                return opening.packed(_CODECS[wanted], summary, now_ms, patience)
+            summary = opening.summary(patience)
         except ProtocolError as error:
             # The bytes arrived as they were sent: sending them again would not help.
             raise KafkaError(ErrorCode.INVALID_RECORD, f"The batch is not valid: {error}.") from error
@@ -200,14 +207,20 @@ class _Opening:
         self._earliest = earliest
         self._latest = latest
 
-    def summary(self, *, patient: bool) -> RecordsSummary:
+    def summary(self, patience: Patience | None) -> RecordsSummary:
         """What the records in a compressed batch are like."""
+        if patience is not None and patience.left <= 0:
+            raise Postponed
         try:
             body = decompress(self._codec, self._body, AT_ONCE)
         except Oversized:
-            if patient:
-                raise Postponed from None
-            return self._walked(None)
+            if patience is None:
+                return self._walked(None)
+            # It was tried: that took the time of so many bytes.
+            patience.left -= AT_ONCE
+            raise Postponed from None
+        if patience is not None:
+            patience.left -= len(body)
         return check_records(
             self._header,
             body,
@@ -217,12 +230,16 @@ class _Opening:
             own_times=True,
         )
 
-    def packed(self, codec: Compression, summary: RecordsSummary | None, now_ms: int, *, patient: bool) -> ValidBatch:
+    def packed(
+        self, codec: Compression, summary: RecordsSummary | None, now_ms: int, patience: Patience | None
+    ) -> ValidBatch:
         """The batch in the codec the topic asks for: the same records under a header that says so."""
         if summary is not None and summary.refused:
             raise _refused_records(summary, self._earliest, self._latest)
-        if patient and (self._codec or len(self._body) > PACKED_AT_ONCE):
-            raise Postponed
+        if patience is not None:
+            if self._codec or len(self._body) > PACKED_AT_ONCE or patience.left <= 0:
+                raise Postponed
+            patience.left -= AT_ONCE // 4  # packing is that much slower
         config = self._config
         out = bytearray(self._head)
         walked = self._walked(packer(codec, _level(codec, config)), out)
@@ -319,24 +336,29 @@ def _check_messages(records: list[Record], config: LogConfig, now_ms: int, appen
 
 
 def _refused_records(summary: RecordsSummary, earliest: int, latest: int) -> RefusedRecords:
-    errors = tuple(
-        RecordError(
-            index,
-            "A record of a compacted topic needs a key."
-            if keyless
-            else f"The timestamp {timestamp} is not between {earliest} and {latest}.",
+    refusals = summary.refusals
+
+    def named() -> tuple[RecordError, ...]:
+        return tuple(
+            RecordError(
+                index,
+                "A record of a compacted topic needs a key."
+                if keyless
+                else f"The timestamp {timestamp} is not between {earliest} and {latest}.",
+            )
+            for index, timestamp, keyless in refusals
         )
-        for index, timestamp, keyless in summary.refusals
-    )
-    without_key = sum(keyless for _, _, keyless in summary.refusals)
-    if without_key == len(errors):
-        return RefusedRecords(ErrorCode.INVALID_RECORD, f"{summary.refused} records have no key.", errors)
+
+    if all(keyless for _, _, keyless in refusals):
+        return RefusedRecords(ErrorCode.INVALID_RECORD, f"{summary.refused} records have no key.", named)
     return RefusedRecords(
-        ErrorCode.INVALID_TIMESTAMP, f"{summary.refused} records are refused, some for their timestamps.", errors
+        ErrorCode.INVALID_TIMESTAMP, f"{summary.refused} records are refused, some for their timestamps.", named
     )
 
 
 def _refused_append_time(header: BatchHeader) -> RefusedRecords:
     message = "A producer may not mark its timestamps as LogAppendTime."
-    errors = tuple(RecordError(index, message) for index in range(min(header.count, _ERRORS_NAMED)))
-    return RefusedRecords(ErrorCode.INVALID_TIMESTAMP, message, errors)
+    count = min(header.count, _ERRORS_NAMED)
+    return RefusedRecords(
+        ErrorCode.INVALID_TIMESTAMP, message, lambda: tuple(RecordError(index, message) for index in range(count))
+    )

@@ -293,13 +293,33 @@ def test_a_stop_meanwhile_loses_nothing_that_was_acknowledged(tmp_path: Path) ->
     served.node.runtime.close()
 
 
-def test_of_very_many_refused_records_the_answer_names_a_thousand(served: Served) -> None:
-    served.node.create_topic("compacted", **{"cleanup.policy": "compact"})
-    body = b"".join(record(index, key=varint(-1)) for index in range(100_000))
-    rows = [PartitionProduceData(index=0, records=batch_of(body, 100_000, codec=Compression.ZSTD))]
+def test_of_very_many_refused_records_the_answer_names_some(served: Served) -> None:
+    """A hundred of a batch, and a thousand of a request."""
+    served.node.create_topic("compacted", 12, **{"cleanup.policy": "compact"})
+    body = b"".join(record(index, key=varint(-1)) for index in range(20_000))
+    rows = [PartitionProduceData(index=index, records=batch_of(body, 20_000, codec=index % 5)) for index in range(12)]
     request = ProduceRequest(acks=1, topic_data=[TopicProduceData(name="compacted", partition_data=rows)])
     wire = Wire()
     served.node.send(wire, request_frame(request, VERSION))
-    served.workers.run_one()
-    (answer,) = answers(wire)
-    assert (answer.error_code, len(answer.record_errors)) == (ErrorCode.INVALID_RECORD, 1000)
+    while served.workers.jobs:
+        served.workers.run_one()
+    told = answers(wire)
+    assert {answer.error_code for answer in told} == {ErrorCode.INVALID_RECORD}
+    assert {answer.error_message for answer in told} == {"20000 records have no key."}
+    assert [len(answer.record_errors) for answer in told] == [100] * 10 + [0, 0]
+
+
+def test_a_request_with_many_compressed_batches_is_opened_in_parts(served: Served) -> None:
+    served.node.create_topic("wide", 12)
+    half = batch_of(record(0, value=sized(bytes(900_000))), 1, codec=Compression.GZIP)
+    rows = [PartitionProduceData(index=index, records=half) for index in range(12)]
+    request = ProduceRequest(acks=1, topic_data=[TopicProduceData(name="wide", partition_data=rows)])
+    wire = Wire()
+    served.node.send(wire, request_frame(request, VERSION))
+    assert (wire.sent, len(served.workers.jobs)) == ([], 2)
+    count = 0
+    while served.workers.jobs:
+        served.workers.run_one()
+        count += 1
+    assert count == 7
+    assert [answer.error_code for answer in answers(wire)] == [0] * 12

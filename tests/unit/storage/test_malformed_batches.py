@@ -13,7 +13,7 @@ from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.records import Compression, compress, scan_batches
 from moldau.storage import validator
-from moldau.storage.append_info import Postponed, RefusedRecords
+from moldau.storage.append_info import Patience, Postponed, RefusedRecords
 from moldau.storage.validator import validate
 
 GOOD = record(0) + record(1)
@@ -173,14 +173,14 @@ def test_missing_keys_are_named_and_go_before_timestamps(tmp_path, way, codec):
     log.close()
 
 
-def test_of_very_many_refused_records_a_thousand_are_named(tmp_path):
+def test_of_very_many_refused_records_a_hundred_are_named(tmp_path):
     log = open_log(tmp_path, COMPACTED)
     count = 50_000
     for codec in (Compression.NONE, Compression.ZSTD):
         body = b"".join(record(index, key=sized(None)) for index in range(count))
         error = refused(log, batch_of(body, count, codec=codec))
         assert isinstance(error, RefusedRecords)
-        assert (len(error.record_errors), error.record_errors[-1].batch_index) == (1000, 999)
+        assert (len(error.record_errors), error.record_errors[-1].batch_index) == (100, 99)
         assert "50000 records" in error.message
     log.close()
 
@@ -205,10 +205,32 @@ def test_a_batch_of_more_than_128_megabytes_is_taken(tmp_path, codec):
 def test_who_is_patient_is_told_when_it_takes_long(codec):
     data = memoryview(bytearray(large(validator.AT_ONCE, codec)))
     with pytest.raises(Postponed):
-        validate(data, 0, len(data), LogConfig(), validator._CLIENT, NOW, patient=True)
+        validate(data, 0, len(data), LogConfig(), validator._CLIENT, NOW, Patience(validator.PER_REQUEST))
     assert validate(data, 0, len(data), LogConfig(), validator._CLIENT, NOW)[4] == TIME
     small = memoryview(bytearray(large(validator.AT_ONCE - 100, codec)))
-    assert validate(small, 0, len(small), LogConfig(), validator._CLIENT, NOW, patient=True)[4] == TIME
+    assert (
+        validate(small, 0, len(small), LogConfig(), validator._CLIENT, NOW, Patience(validator.PER_REQUEST))[4] == TIME
+    )
+
+
+def test_patience_is_for_a_whole_request():
+    """Many batches that are small each are much work together."""
+    half = large(validator.AT_ONCE // 2, Compression.GZIP)
+    patience = Patience(validator.AT_ONCE)
+
+    def judge(data: bytes) -> None:
+        validate(memoryview(bytearray(data)), 0, len(data), LogConfig(), validator._CLIENT, NOW, patience)
+
+    judge(half)
+    judge(half)
+    with pytest.raises(Postponed):
+        judge(half)
+    judge(batch_of(GOOD, 2))  # what need not be unpacked costs nothing
+    patience.left = validator.AT_ONCE
+    for _ in range(2):  # one that was tried in vain, and one that was not tried any more
+        with pytest.raises(Postponed):
+            judge(large(validator.AT_ONCE, Compression.GZIP))
+    assert patience.left == 0
 
 
 def test_packing_is_postponed_too():
@@ -216,9 +238,13 @@ def test_packing_is_postponed_too():
     for data in (large(validator.PACKED_AT_ONCE, Compression.NONE), large(10, Compression.GZIP)):
         view = memoryview(bytearray(data))
         with pytest.raises(Postponed):
-            validate(view, 0, len(view), config, validator._CLIENT, NOW, patient=True)
-    view = memoryview(bytearray(large(100, Compression.NONE)))
-    assert validate(view, 0, len(view), config, validator._CLIENT, NOW, patient=True)[3].compression == Compression.ZSTD
+            validate(view, 0, len(view), config, validator._CLIENT, NOW, Patience(validator.PER_REQUEST))
+    small, patience = large(100, Compression.NONE), Patience(validator.AT_ONCE)
+    for _ in range(4):
+        view = memoryview(bytearray(small))
+        assert validate(view, 0, len(view), config, validator._CLIENT, NOW, patience)[3].compression == Compression.ZSTD
+    with pytest.raises(Postponed):
+        validate(view, 0, len(view), config, validator._CLIENT, NOW, patience)
 
 
 def test_a_batch_that_is_too_large_is_not_even_opened(log):

@@ -24,7 +24,7 @@ Header: TypeAlias = tuple[str, bytes | None]
 # (index in the batch, timestamp, whether it is refused for want of a key; for its timestamp otherwise)
 Refusal: TypeAlias = tuple[int, int, bool]
 
-REFUSALS_NAMED: Final = 1000
+REFUSALS_NAMED: Final = 100
 
 _MAX_INT64: Final = (1 << 63) - 1
 _MIN_INT64: Final = -(1 << 63)

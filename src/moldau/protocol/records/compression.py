@@ -128,11 +128,13 @@ def snap_block(data: Buffer) -> bytes:
 
 
 def _unsnap(data: Buffer, max_size: int) -> Buffer:
-    blocks = list(snappy_blocks(memoryview(data)))
-    sizes = [_snappy_size(block) for block in blocks]
-    total = sum(sizes)
-    if total > max_size:
-        raise _too_large(max_size)
+    blocks, sizes, total = [], [], 0
+    for block in snappy_blocks(memoryview(data)):
+        blocks.append(block)
+        sizes.append(_snappy_size(block))
+        total += sizes[-1]
+        if total > max_size:
+            raise _too_large(max_size)
     out = raw_memory(total)
     view = memoryview(out)
     position = 0

@@ -60,6 +60,9 @@ if _speed.COMPILED:
 
 _length = Struct(">i").unpack_from
 
+# Of so many refused records an answer says what is wrong with them; of all the others that they are refused.
+_RECORDS_EXPLAINED: Final = 1000
+
 # None: acks=0 is not answered.
 Answer: TypeAlias = ProduceResponse | None
 
@@ -192,6 +195,7 @@ def _unanswered(connection: Connection, appends: Appends) -> None:
 def _response(services: Services, listener: str, version: int, appends: Appends) -> ProduceResponse:
     response = ProduceResponse()
     by_id = version >= 13
+    room = _RECORDS_EXPLAINED
     current: TopicProduceResponse | None = None
     for place, (topic, index, error, base_offset, append_time, log_start) in enumerate(appends.results):
         if current is None or (current.topic_id if by_id else current.name) != topic:
@@ -212,19 +216,21 @@ def _response(services: Services, listener: str, version: int, appends: Appends)
         refusal = appends.refusals.get(place)
         if refusal is not None:
             if version >= 8:
-                _explain(answer, refusal)
+                room -= _explain(answer, refusal, room)
             if version >= 10 and refusal.code in MOVED:
                 _name_leader(response, answer, leader_hint(services, listener, topic, index))
     return response
 
 
-def _explain(answer: PartitionProduceResponse, refusal: KafkaError) -> None:
+def _explain(answer: PartitionProduceResponse, refusal: KafkaError, room: int) -> int:
+    """Says why, and of up to `room` records what is wrong with them; returns of how many that was said."""
     answer.error_message = refusal.message
-    if isinstance(refusal, RefusedRecords):
+    if isinstance(refusal, RefusedRecords) and room > 0:
         answer.record_errors = [
             BatchIndexAndErrorMessage(batch_index=record, batch_index_error_message=message)
-            for record, message in refusal.record_errors
+            for record, message in refusal.record_errors[:room]
         ]
+    return len(answer.record_errors)
 
 
 def _name_leader(response: ProduceResponse, answer: PartitionProduceResponse, hint: LeaderHint | None) -> None:
