@@ -41,6 +41,7 @@ from moldau.server.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from moldau.server.socket_server import SocketServer
 from moldau.server.txn_markers import TransactionMarkers
 from moldau.server.txn_partitions import TransactionPartitions
+from moldau.slicing import Slicer
 from moldau.storage.cleaner import LogCleaner
 from moldau.storage.log_dirs import known_cluster_id, random_id
 from moldau.storage.log_manager import LogManager
@@ -84,6 +85,7 @@ class Node:
         self.quorum = QuorumOfOne(config, disk, clock, loop, runtime.workers, self._fail)
         self.metadata = MetadataLoader(self._fail)
         self.controller = Controller(self.cluster_id, config, self.quorum, clock, loop, runtime.random)
+        self.slicer = Slicer(loop, clock)
         self.replicas = ReplicaManager(
             config.node_id,
             self.logs,
@@ -93,6 +95,7 @@ class Node:
             self._fail,
             runtime.workers,
             config.metadata_log_directory,
+            self.slicer,
         )
         self.snapshots = SnapshotGenerator(self.quorum, config, loop)
         self.lifecycle = BrokerLifecycle(
@@ -132,6 +135,7 @@ class Node:
         services = Services()
         services.config = config
         services.runtime = self._runtime
+        services.slicer = self.slicer
         services.cluster_id = self.cluster_id
         services.node_id = config.node_id
         services.metadata = self.metadata

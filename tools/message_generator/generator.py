@@ -1,8 +1,8 @@
 """Writes the Python modules of `moldau.protocol.messages`, the enumeration of the APIs among them.
 
-Each struct becomes a slotted class with a constructor, `write_all` and `read_all`; what is the same for all of them is
-in `moldau.protocol.message`. The text comes out as the formatter would leave it, so that the generated files are
-checked like all others.
+Each struct becomes a slotted class with a constructor, `write_all` and `read_all`, and the variant in slices of what a
+server does with it; what is the same for all of them is in `moldau.protocol.message`. The text comes out as the
+formatter would leave it, so that the generated files are checked like all others.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from message_generator.reading import StructReader
 from message_generator.source import Source, format_code, imports
 from message_generator.values import annotation, default_value
 from message_generator.writing import StructWriter
-from moldau.protocol import arrays, primitives, tagged_fields
+from moldau.protocol import arrays, primitives, slices, tagged_fields
 
 # In this order: the later ones import from the first.
-_HOMES = (primitives, arrays, tagged_fields)
+_HOMES = (primitives, arrays, tagged_fields, slices)
 # Kafka 4 has these no longer, and nobody defines them here. Older brokers still name them, so their numbers have names.
 _RETIRED = {4: "LeaderAndIsr", 5: "StopReplica", 6: "UpdateMetadata", 7: "ControlledShutdown"}
 _HEAD = "# Generated from schema/{source} by tools/generate_messages.py: do not edit."
@@ -91,6 +91,7 @@ def _imports(body: Source, module: Module) -> list[str]:
         *imports("moldau.protocol.arrays", homes[1]),
         *imports("moldau.protocol.message", helpers),
         *imports("moldau.protocol.primitives", homes[0]),
+        *imports("moldau.protocol.slices", homes[3]),
         *imports("moldau.protocol.tagged_fields", homes[2]),
         *imports("moldau.protocol.wire", wire),
         *imports("moldau.types", types),
@@ -117,6 +118,13 @@ def _class(out: Source, message: Message, struct: Struct) -> None:
         StructWriter(out, message, struct).emit()
         out.line()
         StructReader(out, message, struct).emit()
+        # What a server reads and writes may be large: it does so in slices.
+        if message.kind == "request" and struct.holds_arrays:
+            out.line()
+            StructReader(out, message, struct, in_slices=True).emit()
+        if message.kind == "response" and struct.holds_many:
+            out.line()
+            StructWriter(out, message, struct, in_slices=True).emit()
 
 
 def _slots(out: Source, fields: Sequence[Field]) -> None:

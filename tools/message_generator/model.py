@@ -74,6 +74,19 @@ class Struct:
     versions: Versions
     class_name: str = ""  # the Python class; differs from `name` where request and response use one name twice
 
+    @property
+    def holds_arrays(self) -> bool:
+        """Then one of it may take any time, and it can be read in slices."""
+        return any(field.is_array or (field.struct is not None and field.struct.holds_arrays) for field in self.fields)
+
+    @property
+    def holds_many(self) -> bool:
+        """The same for writing: arrays of numbers are written in one go."""
+        return any(
+            (field.is_array and field.type not in INTEGERS) or (field.struct is not None and field.struct.holds_many)
+            for field in self.fields
+        )
+
 
 @dataclass(slots=True)
 class Message:

@@ -1,4 +1,7 @@
-"""Writes the `read_all` of a struct: bytes to objects, one straight line of statements for each kind of version."""
+"""Writes the `read_all` of a struct: bytes to objects, one straight line of statements for each kind of version.
+
+The same statements, with pauses between them, are its `read_slices` (see `moldau.protocol.slices`).
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,11 @@ from message_generator.values import default_value
 
 
 class StructReader:
-    def __init__(self, out: Source, message: Message, struct: Struct) -> None:
+    def __init__(self, out: Source, message: Message, struct: Struct, *, in_slices: bool = False) -> None:
         self._out = out
         self._message = message
         self._struct = struct
+        self._in_slices = in_slices
         self._text = "view" if message.kind == "header" or message.carries_records else "read"
 
     def emit(self) -> None:
@@ -31,7 +35,11 @@ class StructReader:
         data = "memoryview" if self._text == "view" else "bytes"
         out.line("@staticmethod")
         parameters = [f"data: {data}", "pos: int", "version: int", "count: int"]
-        with out.opened("def read_all(", parameters, f") -> tuple[list[{name}], int]:"):
+        returns = f"tuple[list[{name}], int]"
+        head = "def read_all("
+        if self._in_slices:
+            head, returns = "def read_slices(", f"{out.primitive('Slices')}[{returns}]"
+        with out.opened(head, parameters, f") -> {returns}:"):
             out.line(f"items: list[{name}] = []")
             ranges = list(encodings(self._message, self._struct))
             for index, (versions, flexible) in enumerate(ranges):
@@ -54,6 +62,8 @@ class StructReader:
             else:
                 out.line("item.unknown_tags = None")
             out.line("items.append(item)")
+            if self._in_slices:
+                out.line("yield 1")
 
     def _defaults(self, fields: Sequence[Field]) -> None:
         for field in fields:
@@ -128,6 +138,8 @@ class StructReader:
         flexible = flexible and not field.legacy
         if field.is_array and field.type in INTEGERS:
             self._by_nullability(field, versions, lambda nullable: self._simple(field, nullable, flexible))
+            if self._in_slices:
+                self._out.line(f"yield len(item.{field.name}{' or ()' if field.nullable else ''})")
         elif field.is_array:
             self._array(field, versions, flexible)
         elif field.struct is not None:
@@ -187,20 +199,34 @@ class StructReader:
 
     def _elements(self, field: Field, flexible: bool) -> None:
         out = self._out
+        target = f"item.{field.name}, pos = {'yield from ' if self._in_slices else ''}"
         if field.struct is not None:
-            arguments = ["data", "pos", "version", "size"]
-            out.call(f"item.{field.name}, pos = {field.struct.class_name}.read_all(", arguments)
+            self._structs(field.struct, target)
         elif field.type == "uuid":
-            out.line(f"item.{field.name}, pos = {out.primitive('read_uuids')}(data, pos, size)")
+            read = out.primitive("uuid_slices" if self._in_slices else "read_uuids")
+            out.line(f"{target}{read}(data, pos, size)")
         else:
-            read = self._reader(field, False, flexible)
-            out.line(f"item.{field.name}, pos = {out.primitive('read_many')}({read}, data, pos, size)")
+            read_many = out.primitive("value_slices" if self._in_slices else "read_many")
+            out.line(f"{target}{read_many}({self._reader(field, False, flexible)}, data, pos, size)")
+
+    def _structs(self, struct: Struct, target: str) -> None:
+        arguments = ["data", "pos", "version", "size"]
+        if not self._in_slices:
+            self._out.call(f"{target}{struct.class_name}.read_all(", arguments)
+        elif struct.holds_arrays:
+            self._out.call(f"{target}{struct.class_name}.read_slices(", arguments)
+        else:
+            read = f"{target}{self._out.primitive('struct_slices')}("
+            self._out.call(read, [f"{struct.class_name}.read_all", *arguments])
 
     def _inner_struct(self, field: Field, versions: Versions, tagged: bool) -> None:
         """A nullable struct has a byte in front, negative for null; as a tagged field a varint, zero for null."""
         out = self._out
         assert field.struct is not None
-        read = f"(item.{field.name},), pos = {field.struct.class_name}.read_all("
+        function = f"{field.struct.class_name}.read_all"
+        if self._in_slices and field.struct.holds_arrays:
+            function = f"yield from {field.struct.class_name}.read_slices"
+        read = f"(item.{field.name},), pos = {function}("
         arguments = ["data", "pos", "version", "1"]
         nullable = field.nullable.intersect(versions) if field.nullable else None
         if nullable is None:

@@ -1,4 +1,7 @@
-"""Writes the `write_all` of a struct: objects to bytes, with a check wherever a version has no place for a value."""
+"""Writes the `write_all` of a struct: objects to bytes, with a check wherever a version has no place for a value.
+
+The same statements, with pauses between them, are its `write_slices` (see `moldau.protocol.slices`).
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,20 @@ _TAKEN = frozenset({"items", "item", "out", "buf", "version", "tags", "inner"})
 
 
 class StructWriter:
-    def __init__(self, out: Source, message: Message, struct: Struct) -> None:
+    def __init__(self, out: Source, message: Message, struct: Struct, *, in_slices: bool = False) -> None:
         self._out = out
         self._message = message
         self._struct = struct
+        self._in_slices = in_slices
 
     def emit(self) -> None:
         out = self._out
         out.line("@staticmethod")
         parameters = ["out: Writer", f"items: Iterable[{self._struct.class_name}]", "version: int"]
-        with out.opened("def write_all(", parameters, ") -> None:"):
+        head, returns = "def write_all(", "None"
+        if self._in_slices:
+            head, returns = "def write_slices(", f"{out.primitive('Slices')}[None]"
+        with out.opened(head, parameters, f") -> {returns}:"):
             out.line("buf = out.buffer")
             ranges = list(encodings(self._message, self._struct))
             for index, (versions, flexible) in enumerate(ranges):
@@ -50,6 +57,8 @@ class StructWriter:
             else:
                 end = f"{out.primitive('tagged')}(item.unknown_tags)"
                 out.line(f'buf += {end} if item.unknown_tags else b"\\x00"')
+            if self._in_slices:
+                out.line("yield 1")
 
     def _refuse(self, fields: Sequence[Field]) -> None:
         """A value that would get lost silently is an error, unless the definition says that it may."""
@@ -150,17 +159,29 @@ class StructWriter:
         if field.struct is not None:
             if field.is_array:
                 out.line(f"buf += {out.primitive(compact + 'array_count')}({value})")
-                out.call(f"{field.struct.class_name}.write_all(", ["out", value, "version"])
+                self._structs(field.struct, value)
             else:
-                out.call(f"{field.struct.class_name}.write_all(", ["out", f"({value},)", "version"])
+                self._structs(field.struct, f"({value},)")
             if _holds_records(field.struct):
                 out.line("buf = out.buffer")
         elif field.is_array:
             if field.type not in _ARRAYS:
                 raise ValueError(f"{self._struct.name}.{field.name}: arrays of {field.type} are not provided for")
             out.line(f"buf += {out.primitive(f'{compact}{field.type}s')}({value})")
+            if self._in_slices and field.type not in INTEGERS:
+                out.line(f"yield len({value})")
         else:
             out.line(f"buf += {out.primitive(_writer(field, False, flexible))}({value})")
+
+    def _structs(self, struct: Struct, values: str) -> None:
+        arguments = ["out", values, "version"]
+        if not self._in_slices:
+            self._out.call(f"{struct.class_name}.write_all(", arguments)
+        elif struct.holds_many:
+            self._out.call(f"yield from {struct.class_name}.write_slices(", arguments)
+        else:
+            written = self._out.primitive("written_slices")
+            self._out.call(f"yield from {written}(", [f"{struct.class_name}.write_all", *arguments])
 
     def _records(self, field: Field, versions: Versions, flexible: bool) -> None:
         out = self._out

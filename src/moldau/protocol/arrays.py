@@ -49,6 +49,8 @@ def compact_array_count(values: Sequence[object]) -> bytes:
 
 
 _SMALL_ARRAY: Final = 16
+# Far above any honest array of numbers. They are read in one go, so this bounds how long that takes.
+MOST_NUMBERS: Final = 1 << 18
 
 
 IntegerReader: TypeAlias = Callable[[Buffer, int], tuple[list[int], int]]
@@ -69,6 +71,7 @@ def _integer_array_readers(
         count, pos = read_count(data, pos, width)
         if count < 0:
             return None, pos
+        _check_numbers(count)
         layout = layouts[count] if count < _SMALL_ARRAY else Struct(f">{count}{code}").unpack_from
         return [*layout(data, pos)], pos + count * width
 
@@ -85,6 +88,7 @@ def _integer_array_readers(
         count, pos = read_compact_count(data, pos, width)
         if count < 0:
             return None, pos
+        _check_numbers(count)
         return [*Struct(f">{count}{code}").unpack_from(data, pos)], pos + count * width
 
     def required_compact(data: Buffer, pos: int) -> tuple[list[int], int]:
@@ -97,6 +101,11 @@ def _integer_array_readers(
         return values, pos
 
     return required, nullable, required_compact, nullable_compact
+
+
+def _check_numbers(count: int) -> None:
+    if count > MOST_NUMBERS:
+        raise ProtocolError(f"an array of {count} numbers is announced; at most {MOST_NUMBERS} are taken")
 
 
 def _integer_array_writers(code: str) -> tuple[IntegerWriter, IntegerWriter]:

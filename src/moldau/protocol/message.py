@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final, Self
 
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.protocol.primitives import MALFORMED
+from moldau.protocol.slices import Slices
 from moldau.protocol.wire import Reader, Writer, malformed
 from moldau.types import Buffer
 
@@ -84,6 +85,16 @@ class Message(Struct):
     def read_all(data: Any, pos: int, version: int, count: int) -> tuple[list[Any], int]:
         raise NotImplementedError
 
+    # Only messages with arrays have these two (see `slices`): a request the first, a response the second.
+
+    @staticmethod
+    def read_slices(data: Any, pos: int, version: int, count: int) -> Slices[tuple[list[Any], int]]:
+        raise NotImplementedError
+
+    @staticmethod
+    def write_slices(out: Writer, items: Any, version: int) -> Slices[None]:
+        raise NotImplementedError
+
     def encode(self, version: int) -> bytes:
         out = Writer()
         self.write(out, version)
@@ -126,6 +137,34 @@ class Message(Struct):
         source.pos += pos
         message: Self = items[0]
         return message
+
+    @classmethod
+    def read_in_slices(cls, source: Reader, version: int) -> Slices[Self]:
+        """As `read`, with a pause now and then that says how many elements have been read since the last."""
+        if cls.read_slices is Message.read_slices:
+            return cls.read(source, version)
+        if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
+            raise cls._no_such_version(version)
+        view = source.data[source.pos :]
+        try:
+            items, pos = yield from cls.read_slices(view if cls.KEEPS_VIEW else bytes(view), 0, version, 1)
+        except MALFORMED as error:
+            raise malformed(error) from error
+        source.pos += pos
+        message: Self = items[0]
+        return message
+
+    def write_in_slices(self, out: Writer, version: int) -> Slices[None]:
+        """As `write`, with a pause now and then."""
+        if self.write_slices is Message.write_slices:
+            self.write(out, version)
+            return
+        if not self.MIN_VERSION <= version <= self.MAX_VERSION:
+            raise self._no_such_version(version)
+        try:
+            yield from self.write_slices(out, (self,), version)
+        except (StructError, UnicodeEncodeError) as error:
+            raise ProtocolError(f"{type(self).__name__} cannot be encoded: {error}") from error
 
     @classmethod
     def _no_such_version(cls, version: int) -> UnsupportedVersionError:

@@ -5,15 +5,22 @@ Fields that a definition knows are read by the generated code; all others are ke
 
 from __future__ import annotations
 
+from typing import Final
+
 from moldau.errors import ProtocolError
 from moldau.protocol.primitives import read_uvarint, truncated, uvarint
 from moldau.types import Buffer
+
+# Far above what any struct will ever have. They are read in one go, so this bounds how long that takes.
+MOST_TAGS: Final = 256
 
 
 def read_tag_count(data: Buffer, pos: int) -> tuple[int, int]:
     tags, pos = read_uvarint(data, pos)
     if tags * 2 > len(data) - pos:
         raise ProtocolError(f"{tags} tagged fields are announced where {len(data) - pos} bytes are left")
+    if tags > MOST_TAGS:
+        raise ProtocolError(f"{tags} tagged fields are announced; at most {MOST_TAGS} are taken")
     return tags, pos
 
 

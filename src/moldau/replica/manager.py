@@ -21,6 +21,7 @@ from moldau.replica.partition import Partition
 from moldau.replica.preparation import Preparation
 from moldau.replica.purgatory import Purgatory
 from moldau.runtime.ports import Clock, Disk, Loop, Workers
+from moldau.slicing import Slicer
 from moldau.storage.log import Log
 from moldau.storage.log_manager import LogManager
 from moldau.storage.storage_error import StorageError
@@ -61,6 +62,7 @@ class ReplicaManager:
         must_stop: Callable[[MoldauError], None],
         workers: Workers | None = None,
         metadata_directory: str | None = None,
+        slicer: Slicer | None = None,
     ) -> None:
         self._broker_id = broker_id
         self._must_stop = must_stop
@@ -74,6 +76,8 @@ class ReplicaManager:
         self._defaults = defaults
         self._clock = clock
         self._loop = loop
+        # For operations on very many partitions; shared with all that is long on this node.
+        self.slicer = slicer or Slicer(loop, clock)
         # Public for the hot path: requests name topics by name up to some version, by id after it.
         self.by_name: dict[str, HostedTopic] = {}
         self.by_id: dict[Uuid, HostedTopic] = {}

@@ -145,6 +145,9 @@ class Connection:
         client = "" if self.client_id is None else f" ({self.client_id})"
         return f"{self.peer[0]}:{self.peer[1]}{client}"
 
+    def is_open(self) -> bool:
+        return self.open
+
     def send(self, chunks: list[Chunk]) -> None:
         self._send(chunks)
 

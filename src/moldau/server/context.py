@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from moldau.server.fetch_sessions import FetchSessions
     from moldau.server.txn_markers import TransactionMarkers
     from moldau.server.txn_partitions import TransactionPartitions
+    from moldau.slicing import Slicer
     from moldau.storage.log_manager import LogManager
 
 
@@ -36,6 +37,7 @@ class Services:
 
     config: BrokerConfig
     runtime: Runtime
+    slicer: Slicer
     cluster_id: str
     node_id: int
     metadata: MetadataView

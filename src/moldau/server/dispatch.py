@@ -5,8 +5,9 @@ the entries a flat dictionary is made, keyed by the first four bytes of a reques
 number): one look-up finds the handler, checks the version and knows the shape of the headers.
 
 A handler is a plain function `(context, request) -> response | Deferred | None`; None means that the client does not
-expect an answer. An API on the hot path may also have a raw handler, which is given the bytes of the request where
-they were received and returns finished chunks:
+expect an answer. A handler whose work grows with the request is a generator: it yields wherever it can be left for a
+while, and returns one of these (see `moldau.slicing`). An API on the hot path may also have a raw handler, which is
+given the bytes of the request where they were received and returns finished chunks:
 
     raw(connection, data, start, end, version, correlation_id) -> list of chunks | Deferred | None | DECLINED
 
@@ -27,6 +28,7 @@ from moldau.errors import KafkaError
 from moldau.protocol.api import ENTRIES, ApiKey, request_header_version, response_header_version
 from moldau.protocol.message import Message
 from moldau.runtime.ports import Chunk
+from moldau.slicing import Work
 
 if TYPE_CHECKING:
     from moldau.server.connection import Connection
@@ -39,7 +41,7 @@ class Declined(Enum):
 
 DECLINED: Final = Declined.DECLINED
 
-Handler: TypeAlias = "Callable[[RequestContext, Any], Message | Deferred[Any] | None]"
+Handler: TypeAlias = "Callable[[RequestContext, Any], Message | Deferred[Any] | Work[Any] | None]"
 RawAnswer: TypeAlias = list[Chunk] | Deferred[Any] | Literal[Declined.DECLINED] | None
 RawHandler: TypeAlias = "Callable[[Connection, memoryview, int, int, int, int], RawAnswer]"
 # Builds the whole response for a request refused with one code, where the API has a place for it.

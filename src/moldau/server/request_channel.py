@@ -8,6 +8,10 @@ Failures. Bytes that cannot be decoded close the connection (ProtocolError). A r
 is answered with the code if its API has a place for one, otherwise its connection is closed. Anything else is a fault
 of ours: logged with its traceback, and the connection is closed, because the client must not wait for an answer.
 
+No request holds the loop for long, whatever it asks. Large ones are decoded, handled and answered in slices
+(`moldau.slicing`): a handler that may have much to do is a generator. How many elements a request may name is bounded,
+far above what any honest client asks for; beyond that it is refused with INVALID_REQUEST like any other refusal.
+
 Throttling has its place here: an answer that tells the client to wait (`throttle_time_ms`) is sent, and the connection
 is held for that long, so that a client which does not comply is slowed down all the same.
 """
@@ -17,21 +21,34 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from struct import Struct
-from typing import Any
+from types import GeneratorType
+from typing import Any, Final
 
 from moldau.deferred import Deferred
-from moldau.errors import KafkaError, ProtocolError
+from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.protocol.message import Message
+from moldau.protocol.slices import Slices
 from moldau.protocol.wire import Reader, Writer
 from moldau.runtime.ports import Chunk, Loop
 from moldau.server.connection import Connection
 from moldau.server.context import RequestContext, Services
 from moldau.server.dispatch import DispatchTable, Offer, Route
+from moldau.slicing import run_whole
 
 logger = logging.getLogger("moldau.server")
 
 _prefix = Struct(">ii").pack
 _put_length = Struct(">i").pack_into
+
+# Bytes of a request up to which it is decoded in one go: some milliseconds, however they are used.
+LARGE_REQUEST: Final = 8192
+# What a request may name at most, counting the elements of all its arrays, and its size if it carries no records.
+MOST_ELEMENTS: Final = 200_000
+MOST_BYTES: Final = 32 << 20
+# Batches a producer may send in one request before they are worked through in slices.
+_FEW_ELEMENTS: Final = 512
+# Seconds within which an answer must have been put together to be written in one go.
+_QUICKLY: Final = 0.001
 
 
 class RequestChannel:
@@ -45,17 +62,65 @@ class RequestChannel:
         # Requests whose answer is still awaited.
         self.in_flight = 0
         self._services = services
+        self._slicer = services.slicer
+        self._now = services.runtime.clock.monotonic
         self._loop = loop
 
     def handle(self, connection: Connection, route: Route, correlation_id: int, body: memoryview) -> None:
-        api = route.api
+        kind = route.api.request
         # What follows a whole request is ignored, as by Kafka: librdkafka adds bytes to Metadata from version 11 on.
-        request = api.request.read(Reader(body), route.version)
+        if len(body) <= LARGE_REQUEST:
+            request = kind.read(Reader(body), route.version)
+        elif kind.KEEPS_VIEW:
+            if (short := _read_short(kind, body, route.version)) is None:
+                # So many batches are worked through in slices, and the receive buffer is used again meanwhile.
+                self._decode(connection, route, correlation_id, memoryview(bytearray(body)))
+                return
+            request = short
+        else:
+            self._decode(connection, route, correlation_id, body)
+            return
+        self._call(connection, route, correlation_id, request, may_pause=not kind.KEEPS_VIEW)
+
+    def _decode(self, connection: Connection, route: Route, correlation_id: int, body: memoryview) -> None:
+        """Reads a large request in slices, then has it handled."""
+        kind = route.api.request
+
+        def refuse(error: KafkaError) -> None:
+            self._refuse(connection, route, correlation_id, None, error)
+
+        # A producer that wants no answer may have left: its records count all the same.
+        wanted = None if kind.KEEPS_VIEW else connection.is_open
+        try:
+            request = self._slicer.run(_read_bounded(kind, body, route.version), wanted)
+        except KafkaError as error:
+            refuse(error)
+            return
+        if isinstance(request, Deferred):
+            self._await(
+                connection,
+                request,
+                lambda decoded: self._call(connection, route, correlation_id, decoded, may_pause=True),
+                refuse,
+            )
+        else:
+            self._call(connection, route, correlation_id, request, may_pause=True)
+
+    def _call(
+        self, connection: Connection, route: Route, correlation_id: int, request: Message, *, may_pause: bool
+    ) -> None:
+        """Has the request handled and answers it. Without `may_pause` it lies in the receive buffer, and must have been
+        dealt with when this returns."""
+        api = route.api
         context = RequestContext(
             connection, self._services, api.key, route.version, correlation_id, connection.client_id
         )
+        begun = self._now()
         try:
-            answer = api.handler(context, request)
+            answer: Any = api.handler(context, request)
+            if isinstance(answer, GeneratorType):
+                wanted = None if api.request.KEEPS_VIEW else connection.is_open
+                answer = self._slicer.run(answer, wanted) if may_pause else run_whole(answer)
         except KafkaError as error:
             self._refuse(connection, route, correlation_id, request, error)
             return
@@ -69,7 +134,8 @@ class RequestChannel:
                 lambda error: self._refuse(connection, route, correlation_id, request, error),
             )
         else:
-            self._respond(connection, route, correlation_id, answer)
+            # What was put together quickly is written quickly.
+            self._respond(connection, route, correlation_id, answer, whole=self._now() - begun < _QUICKLY)
 
     def answer_raw(
         self, connection: Connection, route: Route, answer: Deferred[list[Chunk] | None] | Any | None
@@ -104,6 +170,8 @@ class RequestChannel:
                             respond(value)
                     elif isinstance(error, KafkaError) and refuse is not None:
                         refuse(error)
+                    elif isinstance(error, ProtocolError):
+                        connection.close(str(error))
                     else:
                         raise error
                 except ProtocolError as refused:
@@ -117,8 +185,18 @@ class RequestChannel:
         connection.hold()
         answer.then(settled)
 
-    def _respond(self, connection: Connection, route: Route, correlation_id: int, response: Message) -> None:
-        connection.send(encode_response(response, route.version, correlation_id, route.response_tags))
+    def _respond(
+        self, connection: Connection, route: Route, correlation_id: int, response: Message, *, whole: bool = False
+    ) -> None:
+        if whole:
+            connection.send(encode_response(response, route.version, correlation_id, route.response_tags))
+        else:
+            work = encode_in_slices(response, route.version, correlation_id, route.response_tags)
+            chunks = self._slicer.run(work, connection.is_open)
+            if isinstance(chunks, Deferred):
+                self._await(connection, chunks, connection.send, None)
+            else:
+                connection.send(chunks)
         throttle_ms: int = getattr(response, "throttle_time_ms", 0)
         if throttle_ms > 0:
             self.throttle(connection, throttle_ms)
@@ -129,21 +207,66 @@ class RequestChannel:
         self._loop.call_later(milliseconds / 1000, connection.release)
 
     def _refuse(
-        self, connection: Connection, route: Route, correlation_id: int, request: Any, error: KafkaError
+        self, connection: Connection, route: Route, correlation_id: int, request: Message | None, error: KafkaError
     ) -> None:
+        """`request` is None if it was not even read; then only an error for all of it can be said."""
         build = route.api.error_response
-        if build is None:
+        response = None if build is None else build(request or route.api.request(), route.version, error)
+        if response is None or (request is None and not getattr(response, "error_code", 0)):
             connection.close(f"{route.api.key.name} was refused: {error}")
         else:
-            self._respond(connection, route, correlation_id, build(request, route.version, error))
+            self._respond(connection, route, correlation_id, response)
+
+
+def _read_short(kind: type[Message], body: memoryview, version: int) -> Message | None:
+    """The request, if it has few elements, however large they are."""
+    work = kind.read_in_slices(Reader(body), version)
+    elements = 0
+    while elements <= _FEW_ELEMENTS:
+        try:
+            elements += next(work)
+        except StopIteration as done:
+            request: Message = done.value
+            return request
+    return None
+
+
+def _read_bounded(kind: type[Message], body: memoryview, version: int) -> Slices[Message]:
+    if not kind.KEEPS_VIEW and len(body) > MOST_BYTES:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"A {kind.__name__} of {len(body)} bytes is not taken.")
+    work = kind.read_in_slices(Reader(body), version)
+    elements = 0
+    while elements <= MOST_ELEMENTS:
+        try:
+            elements += (read := next(work))
+        except StopIteration as done:
+            request: Message = done.value
+            return request
+        yield read
+    raise KafkaError(
+        ErrorCode.INVALID_REQUEST, f"A {kind.__name__} of more than {MOST_ELEMENTS} elements is not taken."
+    )
 
 
 def encode_response(response: Message, version: int, correlation_id: int, tags: bytes) -> list[Chunk]:
     """Length, header (`tags` end it) and body, for the network; records in files stay there until they are sent."""
-    out = Writer()
+    out = _begin(correlation_id, tags)
     first = out.buffer
-    first += _prefix(0, correlation_id)
-    first += tags
     response.write(out, version)
     _put_length(first, 0, len(out) - 4)
     return out.chunks()
+
+
+def encode_in_slices(response: Message, version: int, correlation_id: int, tags: bytes) -> Slices[list[Chunk]]:
+    out = _begin(correlation_id, tags)
+    first = out.buffer
+    yield from response.write_in_slices(out, version)
+    _put_length(first, 0, len(out) - 4)
+    return out.chunks()
+
+
+def _begin(correlation_id: int, tags: bytes) -> Writer:
+    out = Writer()
+    out.buffer += _prefix(0, correlation_id)
+    out.buffer += tags
+    return out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -14,6 +15,7 @@ from message_generator import model
 from moldau.errors import ErrorCode, ProtocolError
 from moldau.protocol import api
 from moldau.protocol.api import ApiKey
+from moldau.protocol.arrays import MOST_NUMBERS
 from moldau.protocol.message import UnsupportedVersionError
 from moldau.protocol.messages.api_versions import ApiVersionsRequest
 from moldau.protocol.messages.consumer_group_member_metadata_value import (
@@ -30,11 +32,20 @@ from moldau.protocol.messages.fetch import (
     LeaderIdAndEpoch,
     PartitionData,
 )
-from moldau.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from moldau.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from moldau.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from moldau.protocol.messages.request_header import RequestHeader
 from moldau.protocol.messages.response_header import ResponseHeader
 from moldau.protocol.messages.vote import RequestTopicData, ResponseTopicData
+from moldau.protocol.tagged_fields import MOST_TAGS
 from moldau.protocol.wire import Reader, Writer
+from moldau.slicing import run_whole
 
 EVERY_MESSAGE = pytest.mark.parametrize(
     ("module", "message"), [pytest.param(module, message, id=message.name) for module, message in messages()]
@@ -53,6 +64,56 @@ def test_what_is_encoded_comes_back_at_every_version(module: str, message: model
             source = Reader(b"ab" + encoded + b"cd", 2)
             assert type(sent).read(source, version) == sent
             assert bytes(source.rest()) == b"cd"
+
+
+@EVERY_MESSAGE
+def test_in_slices_it_is_the_same(module: str, message: model.Message) -> None:
+    if message.kind not in ("request", "response"):
+        return
+    for version in versions(message):
+        random = Random(f"slices of {message.name} {version}")
+        sent = make(random, module, message.struct, version, tags=message.is_flexible(version))
+        encoded = sent.encode(version)
+        source = Reader(b"ab" + encoded + b"cd", 2)
+        assert run_whole(type(sent).read_in_slices(source, version)) == sent
+        assert bytes(source.rest()) == b"cd"
+        out = Writer()
+        run_whole(sent.write_in_slices(out, version))
+        assert out.bytes() == encoded
+
+
+def test_a_long_array_pauses_on_the_way() -> None:
+    sent = MetadataRequest(topics=[MetadataRequestTopic(name=f"t{number}") for number in range(1000)])
+    pauses = list(MetadataRequest.read_in_slices(Reader(sent.encode(9)), 9))
+    assert sum(pauses) == 1001
+    assert max(pauses) <= 32
+    answer = MetadataResponse(
+        topics=[MetadataResponseTopic(name="t", partitions=[MetadataResponsePartition()] * 100)] * 10
+    )
+    assert max(answer.write_in_slices(Writer(), 9)) <= 32
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        (lambda body: body[:-5], "ends early"),
+        (lambda body: body.replace(b"t777", b"\xff\xff\xff\xff"), "UTF-8"),
+    ],
+)
+def test_damage_is_found_in_slices_too(damage: Callable[[bytes], bytes], problem: str) -> None:
+    sent = MetadataRequest(topics=[MetadataRequestTopic(name=f"t{number}") for number in range(1000)])
+    with pytest.raises(ProtocolError, match=problem):
+        run_whole(MetadataRequest.read_in_slices(Reader(damage(sent.encode(9))), 9))
+
+
+def test_numbers_and_tags_beyond_all_measure_are_refused() -> None:
+    topic = OffsetFetchRequestTopic(name="t", partition_indexes=[0] * (MOST_NUMBERS + 1))
+    with pytest.raises(ProtocolError, match="at most 262144"):
+        OffsetFetchRequest.decode(OffsetFetchRequest(topics=[topic]).encode(7), 7)
+    request = MetadataRequest()
+    request.unknown_tags = dict.fromkeys(range(MOST_TAGS + 1), b"")
+    with pytest.raises(ProtocolError, match="at most 256"):
+        MetadataRequest.decode(request.encode(9), 9)
 
 
 @EVERY_MESSAGE

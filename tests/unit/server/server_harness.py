@@ -19,6 +19,7 @@ from moldau.server.apis.api_versions import API_VERSIONS
 from moldau.server.context import Services
 from moldau.server.dispatch import Api, DispatchTable
 from moldau.server.socket_server import SocketServer
+from moldau.slicing import Slicer
 
 PATIENCE = 60.0
 
@@ -105,6 +106,7 @@ class RunningServer:
         self.services = Services()
         self.services.config = BrokerConfig.parse(dict(properties))
         self.services.runtime = self.runtime
+        self.services.slicer = Slicer(self.runtime.loop, self.runtime.clock)
         self.services.metadata = Metadata()
         self.table = DispatchTable([API_VERSIONS, *apis], self.services)
         self.clients: list[Client] = []

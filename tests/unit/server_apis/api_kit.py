@@ -6,6 +6,7 @@ sets a field its version does not have, or forgets one that may not be null, is 
 
 from __future__ import annotations
 
+from types import GeneratorType
 from typing import Any, TypeVar
 
 from controller_kit import CLUSTER, SeededRandom, World
@@ -19,6 +20,7 @@ from moldau.protocol.api import RESPONSES
 from moldau.protocol.message import Message
 from moldau.server.context import RequestContext, Services
 from moldau.server.dispatch import Api
+from moldau.slicing import run_whole
 
 R = TypeVar("R", bound=Message)
 
@@ -68,6 +70,8 @@ class ApiWorld(World):
         )
         try:
             answer = api.handler(context, decoded)
+            if isinstance(answer, GeneratorType):
+                answer = run_whole(answer)
             if isinstance(answer, Deferred):
                 answer = self.settle(answer)
         except KafkaError as error:

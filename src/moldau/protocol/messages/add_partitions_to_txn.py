@@ -24,6 +24,7 @@ from moldau.protocol.arrays import (
 )
 from moldau.protocol.message import UNSET, Message, Struct, new, no_such_field, no_tags
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string, read_string, string
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -83,6 +84,38 @@ class AddPartitionsToTxnTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[AddPartitionsToTxnTopic], int]]:
+        items: list[AddPartitionsToTxnTopic] = []
+        if version >= 3:
+            for _ in range(count):
+                item = new(AddPartitionsToTxnTopic)
+                item.name, pos = read_compact_string(data, pos)
+                item.partitions, pos = read_compact_int32s(data, pos)
+                yield len(item.partitions)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(AddPartitionsToTxnTopic)
+            item.name, pos = read_string(data, pos)
+            item.partitions, pos = read_int32s(data, pos)
+            yield len(item.partitions)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class AddPartitionsToTxnTransaction(Struct):
     FIELDS = ("transactional_id", "producer_id", "producer_epoch", "verify_only", "topics")
@@ -138,6 +171,32 @@ class AddPartitionsToTxnTransaction(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[AddPartitionsToTxnTransaction], int]]:
+        items: list[AddPartitionsToTxnTransaction] = []
+        for _ in range(count):
+            item = new(AddPartitionsToTxnTransaction)
+            item.transactional_id, pos = read_compact_string(data, pos)
+            item.producer_id, item.producer_epoch, item.verify_only = _unpack_qho(data, pos)
+            pos += 11
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from AddPartitionsToTxnTopic.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -262,6 +321,70 @@ class AddPartitionsToTxnRequest(Message):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[AddPartitionsToTxnRequest], int]]:
+        items: list[AddPartitionsToTxnRequest] = []
+        if version >= 3:
+            for _ in range(count):
+                item = new(AddPartitionsToTxnRequest)
+                if version >= 4:
+                    size, pos = read_compact_count(data, pos, 14)
+                    if size < 0:
+                        raise null_sent("transactions")
+                    item.transactions, pos = yield from AddPartitionsToTxnTransaction.read_slices(
+                        data,
+                        pos,
+                        version,
+                        size,
+                    )
+                else:
+                    item.transactions = []
+                if version >= 4:
+                    item.v3_and_below_transactional_id = ""
+                    item.v3_and_below_producer_id = 0
+                    item.v3_and_below_producer_epoch = 0
+                    item.v3_and_below_topics = []
+                else:
+                    item.v3_and_below_transactional_id, pos = read_compact_string(data, pos)
+                    item.v3_and_below_producer_id, item.v3_and_below_producer_epoch = _unpack_qh(data, pos)
+                    pos += 10
+                    size, pos = read_compact_count(data, pos, 3)
+                    if size < 0:
+                        raise null_sent("v3_and_below_topics")
+                    item.v3_and_below_topics, pos = yield from AddPartitionsToTxnTopic.read_slices(
+                        data,
+                        pos,
+                        version,
+                        size,
+                    )
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(AddPartitionsToTxnRequest)
+            item.transactions = []
+            item.v3_and_below_transactional_id, pos = read_string(data, pos)
+            item.v3_and_below_producer_id, item.v3_and_below_producer_epoch = _unpack_qh(data, pos)
+            pos += 10
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("v3_and_below_topics")
+            item.v3_and_below_topics, pos = yield from AddPartitionsToTxnTopic.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class AddPartitionsToTxnPartitionResult(Struct):
     FIELDS = ("partition_index", "partition_error_code")
@@ -380,6 +503,35 @@ class AddPartitionsToTxnTopicResult(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[AddPartitionsToTxnTopicResult], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 3:
+            for item in items:
+                buf += compact_string(item.name)
+                buf += compact_array_count(item.results_by_partition)
+                yield from written_slices(
+                    AddPartitionsToTxnPartitionResult.write_all,
+                    out,
+                    item.results_by_partition,
+                    version,
+                )
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.name)
+            buf += array_count(item.results_by_partition)
+            yield from written_slices(
+                AddPartitionsToTxnPartitionResult.write_all,
+                out,
+                item.results_by_partition,
+                version,
+            )
+            if item.unknown_tags:
+                raise no_tags("AddPartitionsToTxnTopicResult", version)
+            yield 1
+
 
 class AddPartitionsToTxnResult(Struct):
     FIELDS = ("transactional_id", "topic_results")
@@ -424,6 +576,16 @@ class AddPartitionsToTxnResult(Struct):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[AddPartitionsToTxnResult], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.transactional_id)
+            buf += compact_array_count(item.topic_results)
+            yield from AddPartitionsToTxnTopicResult.write_slices(out, item.topic_results, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
 
 
 class AddPartitionsToTxnResponse(Message):
@@ -540,3 +702,41 @@ class AddPartitionsToTxnResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[AddPartitionsToTxnResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 3:
+            for item in items:
+                if version >= 4:
+                    buf += _pack_ih(item.throttle_time_ms, item.error_code)
+                else:
+                    buf += _pack_i(item.throttle_time_ms)
+                if version >= 4:
+                    buf += compact_array_count(item.results_by_transaction)
+                    yield from AddPartitionsToTxnResult.write_slices(out, item.results_by_transaction, version)
+                else:
+                    if item.results_by_transaction:
+                        raise no_such_field("AddPartitionsToTxnResponse", "results_by_transaction", version)
+                if version >= 4:
+                    if item.results_by_topic_v3_and_below:
+                        raise no_such_field("AddPartitionsToTxnResponse", "results_by_topic_v3_and_below", version)
+                else:
+                    buf += compact_array_count(item.results_by_topic_v3_and_below)
+                    yield from AddPartitionsToTxnTopicResult.write_slices(
+                        out,
+                        item.results_by_topic_v3_and_below,
+                        version,
+                    )
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            if item.results_by_transaction:
+                raise no_such_field("AddPartitionsToTxnResponse", "results_by_transaction", version)
+            buf += array_count(item.results_by_topic_v3_and_below)
+            yield from AddPartitionsToTxnTopicResult.write_slices(out, item.results_by_topic_v3_and_below, version)
+            if item.unknown_tags:
+                raise no_tags("AddPartitionsToTxnResponse", version)
+            yield 1

@@ -20,6 +20,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, struct_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -143,6 +144,32 @@ class AddRaftVoterRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AddRaftVoterRequest], int]]:
+        items: list[AddRaftVoterRequest] = []
+        for _ in range(count):
+            item = new(AddRaftVoterRequest)
+            item.cluster_id, pos = read_nullable_compact_string(data, pos)
+            item.timeout_ms, item.voter_id, item.voter_directory_id = _unpack_iiu(data, pos)
+            pos += 24
+            size, pos = read_compact_count(data, pos, 5)
+            if size < 0:
+                raise null_sent("listeners")
+            item.listeners, pos = yield from struct_slices(Listener.read_all, data, pos, version, size)
+            if version >= 1:
+                (item.ack_when_committed,) = _unpack_o(data, pos)
+                pos += 1
+            else:
+                item.ack_when_committed = True
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 

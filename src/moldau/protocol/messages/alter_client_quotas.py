@@ -24,6 +24,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -205,6 +206,43 @@ class RequestEntryData(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestEntryData], int]]:
+        items: list[RequestEntryData] = []
+        if version >= 1:
+            for _ in range(count):
+                item = new(RequestEntryData)
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("entity")
+                item.entity, pos = yield from struct_slices(RequestEntityData.read_all, data, pos, version, size)
+                size, pos = read_compact_count(data, pos, 11)
+                if size < 0:
+                    raise null_sent("ops")
+                item.ops, pos = yield from struct_slices(OpData.read_all, data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(RequestEntryData)
+            size, pos = read_count(data, pos, 4)
+            if size < 0:
+                raise null_sent("entity")
+            item.entity, pos = yield from struct_slices(RequestEntityData.read_all, data, pos, version, size)
+            size, pos = read_count(data, pos, 11)
+            if size < 0:
+                raise null_sent("ops")
+            item.ops, pos = yield from struct_slices(OpData.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class AlterClientQuotasRequest(Message):
     FIELDS = ("entries", "validate_only")
@@ -269,6 +307,44 @@ class AlterClientQuotasRequest(Message):
             pos += 1
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[AlterClientQuotasRequest], int]]:
+        items: list[AlterClientQuotasRequest] = []
+        if version >= 1:
+            for _ in range(count):
+                item = new(AlterClientQuotasRequest)
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("entries")
+                item.entries, pos = yield from RequestEntryData.read_slices(data, pos, version, size)
+                (item.validate_only,) = _unpack_o(data, pos)
+                pos += 1
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(AlterClientQuotasRequest)
+            size, pos = read_count(data, pos, 8)
+            if size < 0:
+                raise null_sent("entries")
+            item.entries, pos = yield from RequestEntryData.read_slices(data, pos, version, size)
+            (item.validate_only,) = _unpack_o(data, pos)
+            pos += 1
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -395,6 +471,27 @@ class ResponseEntryData(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ResponseEntryData], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 1:
+            for item in items:
+                buf += _pack_h(item.error_code)
+                buf += nullable_compact_string(item.error_message)
+                buf += compact_array_count(item.entity)
+                yield from written_slices(ResponseEntityData.write_all, out, item.entity, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_h(item.error_code)
+            buf += nullable_string(item.error_message)
+            buf += array_count(item.entity)
+            yield from written_slices(ResponseEntityData.write_all, out, item.entity, version)
+            if item.unknown_tags:
+                raise no_tags("ResponseEntryData", version)
+            yield 1
+
 
 class AlterClientQuotasResponse(Message):
     FIELDS = ("throttle_time_ms", "entries")
@@ -460,3 +557,22 @@ class AlterClientQuotasResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[AlterClientQuotasResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 1:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.entries)
+                yield from ResponseEntryData.write_slices(out, item.entries, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.entries)
+            yield from ResponseEntryData.write_slices(out, item.entries, version)
+            if item.unknown_tags:
+                raise no_tags("AlterClientQuotasResponse", version)
+            yield 1

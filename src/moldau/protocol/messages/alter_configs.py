@@ -24,6 +24,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -156,6 +157,41 @@ class AlterConfigsResource(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AlterConfigsResource], int]]:
+        items: list[AlterConfigsResource] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(AlterConfigsResource)
+                (item.resource_type,) = _unpack_b(data, pos)
+                pos += 1
+                item.resource_name, pos = read_compact_string(data, pos)
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("configs")
+                item.configs, pos = yield from struct_slices(AlterableConfig.read_all, data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(AlterConfigsResource)
+            (item.resource_type,) = _unpack_b(data, pos)
+            pos += 1
+            item.resource_name, pos = read_string(data, pos)
+            size, pos = read_count(data, pos, 4)
+            if size < 0:
+                raise null_sent("configs")
+            item.configs, pos = yield from struct_slices(AlterableConfig.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class AlterConfigsRequest(Message):
     FIELDS = ("resources", "validate_only")
@@ -220,6 +256,39 @@ class AlterConfigsRequest(Message):
             pos += 1
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AlterConfigsRequest], int]]:
+        items: list[AlterConfigsRequest] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(AlterConfigsRequest)
+                size, pos = read_compact_count(data, pos, 4)
+                if size < 0:
+                    raise null_sent("resources")
+                item.resources, pos = yield from AlterConfigsResource.read_slices(data, pos, version, size)
+                (item.validate_only,) = _unpack_o(data, pos)
+                pos += 1
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(AlterConfigsRequest)
+            size, pos = read_count(data, pos, 7)
+            if size < 0:
+                raise null_sent("resources")
+            item.resources, pos = yield from AlterConfigsResource.read_slices(data, pos, version, size)
+            (item.validate_only,) = _unpack_o(data, pos)
+            pos += 1
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -361,3 +430,22 @@ class AlterConfigsResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[AlterConfigsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.responses)
+                yield from written_slices(AlterConfigsResourceResponse.write_all, out, item.responses, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.responses)
+            yield from written_slices(AlterConfigsResourceResponse.write_all, out, item.responses, version)
+            if item.unknown_tags:
+                raise no_tags("AlterConfigsResponse", version)
+            yield 1

@@ -14,6 +14,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_array_count, compact_int32s, read_compact_count, read_compact_int32s
 from moldau.protocol.message import UNSET, Message, Struct, new, no_such_field
 from moldau.protocol.primitives import fixed, null_sent
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -144,6 +145,36 @@ class RequestPartitionData(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestPartitionData], int]]:
+        items: list[RequestPartitionData] = []
+        for _ in range(count):
+            item = new(RequestPartitionData)
+            item.partition_index, item.leader_epoch = _unpack_ii(data, pos)
+            pos += 8
+            if version >= 3:
+                item.new_isr = []
+            else:
+                item.new_isr, pos = read_compact_int32s(data, pos)
+                yield len(item.new_isr)
+            if version >= 3:
+                size, pos = read_compact_count(data, pos, 13)
+                if size < 0:
+                    raise null_sent("new_isr_with_epochs")
+                item.new_isr_with_epochs, pos = yield from struct_slices(BrokerState.read_all, data, pos, version, size)
+            else:
+                item.new_isr_with_epochs = []
+            item.leader_recovery_state, item.partition_epoch = _unpack_bi(data, pos)
+            pos += 5
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class RequestTopicData(Struct):
     FIELDS = ("topic_id", "partitions")
@@ -183,6 +214,26 @@ class RequestTopicData(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestTopicData], int]]:
+        items: list[RequestTopicData] = []
+        for _ in range(count):
+            item = new(RequestTopicData)
+            (item.topic_id,) = _unpack_u(data, pos)
+            pos += 16
+            size, pos = read_compact_count(data, pos, 15)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from RequestPartitionData.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -231,6 +282,26 @@ class AlterPartitionRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AlterPartitionRequest], int]]:
+        items: list[AlterPartitionRequest] = []
+        for _ in range(count):
+            item = new(AlterPartitionRequest)
+            item.broker_id, item.broker_epoch = _unpack_iq(data, pos)
+            pos += 12
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from RequestTopicData.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -342,6 +413,16 @@ class ResponseTopicData(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ResponseTopicData], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_u(item.topic_id)
+            buf += compact_array_count(item.partitions)
+            yield from written_slices(ResponsePartitionData.write_all, out, item.partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class AlterPartitionResponse(Message):
     FIELDS = ("throttle_time_ms", "error_code", "topics")
@@ -395,3 +476,13 @@ class AlterPartitionResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[AlterPartitionResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += compact_array_count(item.topics)
+            yield from ResponseTopicData.write_slices(out, item.topics, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -21,6 +21,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -70,6 +71,24 @@ class ReassignablePartition(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ReassignablePartition], int]]:
+        items: list[ReassignablePartition] = []
+        for _ in range(count):
+            item = new(ReassignablePartition)
+            (item.partition_index,) = _unpack_i(data, pos)
+            pos += 4
+            item.replicas, pos = read_nullable_compact_int32s(data, pos)
+            yield len(item.replicas or ())
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class ReassignableTopic(Struct):
     FIELDS = ("name", "partitions")
@@ -108,6 +127,25 @@ class ReassignableTopic(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ReassignableTopic], int]]:
+        items: list[ReassignableTopic] = []
+        for _ in range(count):
+            item = new(ReassignableTopic)
+            item.name, pos = read_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from ReassignablePartition.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -181,6 +219,36 @@ class AlterPartitionReassignmentsRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[AlterPartitionReassignmentsRequest], int]]:
+        items: list[AlterPartitionReassignmentsRequest] = []
+        for _ in range(count):
+            item = new(AlterPartitionReassignmentsRequest)
+            if version >= 1:
+                item.timeout_ms, item.allow_replication_factor_change = _unpack_io(data, pos)
+                pos += 5
+            else:
+                (item.timeout_ms,) = _unpack_i(data, pos)
+                pos += 4
+                item.allow_replication_factor_change = True
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from ReassignableTopic.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -262,6 +330,16 @@ class ReassignableTopicResponse(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ReassignableTopicResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.name)
+            buf += compact_array_count(item.partitions)
+            yield from written_slices(ReassignablePartitionResponse.write_all, out, item.partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class AlterPartitionReassignmentsResponse(Message):
     FIELDS = ("throttle_time_ms", "allow_replication_factor_change", "error_code", "error_message", "responses")
@@ -336,3 +414,17 @@ class AlterPartitionReassignmentsResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[AlterPartitionReassignmentsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            if version >= 1:
+                buf += _pack_ioh(item.throttle_time_ms, item.allow_replication_factor_change, item.error_code)
+            else:
+                buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            buf += compact_array_count(item.responses)
+            yield from ReassignableTopicResponse.write_slices(out, item.responses, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -22,6 +22,7 @@ from moldau.protocol.arrays import (
 )
 from moldau.protocol.message import UNSET, Message, Struct, new, no_tags
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string, read_string, string
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -77,6 +78,38 @@ class AlterReplicaLogDirTopic(Struct):
             item.partitions, pos = read_int32s(data, pos)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[AlterReplicaLogDirTopic], int]]:
+        items: list[AlterReplicaLogDirTopic] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(AlterReplicaLogDirTopic)
+                item.name, pos = read_compact_string(data, pos)
+                item.partitions, pos = read_compact_int32s(data, pos)
+                yield len(item.partitions)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(AlterReplicaLogDirTopic)
+            item.name, pos = read_string(data, pos)
+            item.partitions, pos = read_int32s(data, pos)
+            yield len(item.partitions)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -138,6 +171,37 @@ class AlterReplicaLogDir(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AlterReplicaLogDir], int]]:
+        items: list[AlterReplicaLogDir] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(AlterReplicaLogDir)
+                item.path, pos = read_compact_string(data, pos)
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("topics")
+                item.topics, pos = yield from AlterReplicaLogDirTopic.read_slices(data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(AlterReplicaLogDir)
+            item.path, pos = read_string(data, pos)
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from AlterReplicaLogDirTopic.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class AlterReplicaLogDirsRequest(Message):
     FIELDS = ("dirs",)
@@ -194,6 +258,40 @@ class AlterReplicaLogDirsRequest(Message):
             item.dirs, pos = AlterReplicaLogDir.read_all(data, pos, version, size)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[AlterReplicaLogDirsRequest], int]]:
+        items: list[AlterReplicaLogDirsRequest] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(AlterReplicaLogDirsRequest)
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("dirs")
+                item.dirs, pos = yield from AlterReplicaLogDir.read_slices(data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(AlterReplicaLogDirsRequest)
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("dirs")
+            item.dirs, pos = yield from AlterReplicaLogDir.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -309,6 +407,25 @@ class AlterReplicaLogDirTopicResult(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[AlterReplicaLogDirTopicResult], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += compact_string(item.topic_name)
+                buf += compact_array_count(item.partitions)
+                yield from written_slices(AlterReplicaLogDirPartitionResult.write_all, out, item.partitions, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.topic_name)
+            buf += array_count(item.partitions)
+            yield from written_slices(AlterReplicaLogDirPartitionResult.write_all, out, item.partitions, version)
+            if item.unknown_tags:
+                raise no_tags("AlterReplicaLogDirTopicResult", version)
+            yield 1
+
 
 class AlterReplicaLogDirsResponse(Message):
     FIELDS = ("throttle_time_ms", "results")
@@ -374,3 +491,22 @@ class AlterReplicaLogDirsResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[AlterReplicaLogDirsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.results)
+                yield from AlterReplicaLogDirTopicResult.write_slices(out, item.results, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.results)
+            yield from AlterReplicaLogDirTopicResult.write_slices(out, item.results, version)
+            if item.unknown_tags:
+                raise no_tags("AlterReplicaLogDirsResponse", version)
+            yield 1

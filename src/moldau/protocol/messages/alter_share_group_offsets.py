@@ -16,6 +16,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -114,6 +115,36 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[AlterShareGroupOffsetsRequestTopic], int]]:
+        items: list[AlterShareGroupOffsetsRequestTopic] = []
+        for _ in range(count):
+            item = new(AlterShareGroupOffsetsRequestTopic)
+            item.topic_name, pos = read_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 13)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from struct_slices(
+                AlterShareGroupOffsetsRequestPartition.read_all,
+                data,
+                pos,
+                version,
+                size,
+            )
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class AlterShareGroupOffsetsRequest(Message):
     FIELDS = ("group_id", "topics")
@@ -157,6 +188,30 @@ class AlterShareGroupOffsetsRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[AlterShareGroupOffsetsRequest], int]]:
+        items: list[AlterShareGroupOffsetsRequest] = []
+        for _ in range(count):
+            item = new(AlterShareGroupOffsetsRequest)
+            item.group_id, pos = read_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from AlterShareGroupOffsetsRequestTopic.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -259,6 +314,17 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[AlterShareGroupOffsetsResponseTopic], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.topic_name)
+            buf += _pack_u(item.topic_id)
+            buf += compact_array_count(item.partitions)
+            yield from written_slices(AlterShareGroupOffsetsResponsePartition.write_all, out, item.partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class AlterShareGroupOffsetsResponse(Message):
     FIELDS = ("throttle_time_ms", "error_code", "error_message", "responses")
@@ -317,3 +383,14 @@ class AlterShareGroupOffsetsResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[AlterShareGroupOffsetsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            buf += compact_array_count(item.responses)
+            yield from AlterShareGroupOffsetsResponseTopic.write_slices(out, item.responses, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

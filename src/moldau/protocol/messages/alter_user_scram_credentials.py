@@ -18,6 +18,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -172,6 +173,33 @@ class AlterUserScramCredentialsRequest(Message):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[AlterUserScramCredentialsRequest], int]]:
+        items: list[AlterUserScramCredentialsRequest] = []
+        for _ in range(count):
+            item = new(AlterUserScramCredentialsRequest)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("deletions")
+            item.deletions, pos = yield from struct_slices(ScramCredentialDeletion.read_all, data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 9)
+            if size < 0:
+                raise null_sent("upsertions")
+            item.upsertions, pos = yield from struct_slices(ScramCredentialUpsertion.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class AlterUserScramCredentialsResult(Struct):
     FIELDS = ("user", "error_code", "error_message")
@@ -263,3 +291,13 @@ class AlterUserScramCredentialsResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[AlterUserScramCredentialsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += compact_array_count(item.results)
+            yield from written_slices(AlterUserScramCredentialsResult.write_all, out, item.results, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

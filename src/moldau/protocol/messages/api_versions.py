@@ -15,6 +15,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import array_count, compact_array_count, read_compact_count, read_count
 from moldau.protocol.message import UNSET, Message, Struct, new, no_tags
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import check_tag_end, keep_tag, read_tag, read_tag_count, read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -360,3 +361,44 @@ class ApiVersionsResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ApiVersionsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 3:
+            for item in items:
+                buf += _pack_h(item.error_code)
+                buf += compact_array_count(item.api_keys)
+                yield from written_slices(ApiVersion.write_all, out, item.api_keys, version)
+                buf += _pack_i(item.throttle_time_ms)
+                tags: dict[int, bytes] = {}
+                supported_features = item.supported_features
+                if supported_features:
+                    inner = Writer()
+                    inner.buffer += compact_array_count(supported_features)
+                    SupportedFeatureKey.write_all(inner, supported_features, version)
+                    tags[0] = inner.bytes()
+                finalized_features_epoch = item.finalized_features_epoch
+                if finalized_features_epoch != -1:
+                    tags[1] = _pack_q(finalized_features_epoch)
+                finalized_features = item.finalized_features
+                if finalized_features:
+                    inner = Writer()
+                    inner.buffer += compact_array_count(finalized_features)
+                    FinalizedFeatureKey.write_all(inner, finalized_features, version)
+                    tags[2] = inner.bytes()
+                zk_migration_ready = item.zk_migration_ready
+                if zk_migration_ready:
+                    tags[3] = _pack_o(zk_migration_ready)
+                buf += tagged(tags, item.unknown_tags) if tags or item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_h(item.error_code)
+            buf += array_count(item.api_keys)
+            yield from written_slices(ApiVersion.write_all, out, item.api_keys, version)
+            if version >= 1:
+                buf += _pack_i(item.throttle_time_ms)
+            if item.unknown_tags:
+                raise no_tags("ApiVersionsResponse", version)
+            yield 1

@@ -9,6 +9,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_array_count, read_compact_count
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import fixed, null_sent
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -92,6 +93,26 @@ class RequestTopicData(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestTopicData], int]]:
+        items: list[RequestTopicData] = []
+        for _ in range(count):
+            item = new(RequestTopicData)
+            (item.topic_id,) = _unpack_u(data, pos)
+            pos += 16
+            size, pos = read_compact_count(data, pos, 5)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from struct_slices(RequestPartitionData.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class RequestDirectoryData(Struct):
     FIELDS = ("id", "topics")
@@ -131,6 +152,26 @@ class RequestDirectoryData(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestDirectoryData], int]]:
+        items: list[RequestDirectoryData] = []
+        for _ in range(count):
+            item = new(RequestDirectoryData)
+            (item.id,) = _unpack_u(data, pos)
+            pos += 16
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from RequestTopicData.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -185,6 +226,31 @@ class AssignReplicasToDirsRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[AssignReplicasToDirsRequest], int]]:
+        items: list[AssignReplicasToDirsRequest] = []
+        for _ in range(count):
+            item = new(AssignReplicasToDirsRequest)
+            item.broker_id, item.broker_epoch = _unpack_iq(data, pos)
+            pos += 12
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("directories")
+            item.directories, pos = yield from RequestDirectoryData.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -263,6 +329,16 @@ class ResponseTopicData(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ResponseTopicData], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_u(item.topic_id)
+            buf += compact_array_count(item.partitions)
+            yield from written_slices(ResponsePartitionData.write_all, out, item.partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class ResponseDirectoryData(Struct):
     FIELDS = ("id", "topics")
@@ -303,6 +379,16 @@ class ResponseDirectoryData(Struct):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ResponseDirectoryData], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_u(item.id)
+            buf += compact_array_count(item.topics)
+            yield from ResponseTopicData.write_slices(out, item.topics, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
 
 
 class AssignReplicasToDirsResponse(Message):
@@ -357,3 +443,13 @@ class AssignReplicasToDirsResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[AssignReplicasToDirsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += compact_array_count(item.directories)
+            yield from ResponseDirectoryData.write_slices(out, item.directories, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -24,6 +24,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import check_tag_end, keep_tag, read_tag, read_tag_count, read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -160,6 +161,37 @@ class RequestTopicData(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestTopicData], int]]:
+        items: list[RequestTopicData] = []
+        if version >= 1:
+            for _ in range(count):
+                item = new(RequestTopicData)
+                item.topic_name, pos = read_compact_string(data, pos)
+                size, pos = read_compact_count(data, pos, 29)
+                if size < 0:
+                    raise null_sent("partitions")
+                item.partitions, pos = yield from struct_slices(RequestPartitionData.read_all, data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(RequestTopicData)
+            item.topic_name, pos = read_string(data, pos)
+            size, pos = read_count(data, pos, 12)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from struct_slices(RequestPartitionData.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class LeaderEndpoint(Struct):
     FIELDS = ("name", "host", "port")
@@ -287,6 +319,50 @@ class BeginQuorumEpochRequest(Message):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[BeginQuorumEpochRequest], int]]:
+        items: list[BeginQuorumEpochRequest] = []
+        if version >= 1:
+            for _ in range(count):
+                item = new(BeginQuorumEpochRequest)
+                item.cluster_id, pos = read_nullable_compact_string(data, pos)
+                (item.voter_id,) = _unpack_i(data, pos)
+                pos += 4
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("topics")
+                item.topics, pos = yield from RequestTopicData.read_slices(data, pos, version, size)
+                size, pos = read_compact_count(data, pos, 5)
+                if size < 0:
+                    raise null_sent("leader_endpoints")
+                item.leader_endpoints, pos = yield from struct_slices(LeaderEndpoint.read_all, data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(BeginQuorumEpochRequest)
+            item.cluster_id, pos = read_nullable_string(data, pos)
+            item.voter_id = -1
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from RequestTopicData.read_slices(data, pos, version, size)
+            item.leader_endpoints = []
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class ResponsePartitionData(Struct):
     FIELDS = ("partition_index", "error_code", "leader_id", "leader_epoch")
@@ -405,6 +481,25 @@ class ResponseTopicData(Struct):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ResponseTopicData], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 1:
+            for item in items:
+                buf += compact_string(item.topic_name)
+                buf += compact_array_count(item.partitions)
+                yield from written_slices(ResponsePartitionData.write_all, out, item.partitions, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.topic_name)
+            buf += array_count(item.partitions)
+            yield from written_slices(ResponsePartitionData.write_all, out, item.partitions, version)
+            if item.unknown_tags:
+                raise no_tags("ResponseTopicData", version)
+            yield 1
 
 
 class NodeEndpoint(Struct):
@@ -543,3 +638,31 @@ class BeginQuorumEpochResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[BeginQuorumEpochResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 1:
+            for item in items:
+                buf += _pack_h(item.error_code)
+                buf += compact_array_count(item.topics)
+                yield from ResponseTopicData.write_slices(out, item.topics, version)
+                tags: dict[int, bytes] = {}
+                node_endpoints = item.node_endpoints
+                if node_endpoints:
+                    inner = Writer()
+                    inner.buffer += compact_array_count(node_endpoints)
+                    NodeEndpoint.write_all(inner, node_endpoints, version)
+                    tags[0] = inner.bytes()
+                buf += tagged(tags, item.unknown_tags) if tags or item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_h(item.error_code)
+            buf += array_count(item.topics)
+            yield from ResponseTopicData.write_slices(out, item.topics, version)
+            if item.node_endpoints:
+                raise no_such_field("BeginQuorumEpochResponse", "node_endpoints", version)
+            if item.unknown_tags:
+                raise no_tags("BeginQuorumEpochResponse", version)
+            yield 1

@@ -14,6 +14,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_uuids, read_compact_count, read_uuids
 from moldau.protocol.message import UNSET, Message, new, no_such_field
 from moldau.protocol.primitives import fixed, null_sent
+from moldau.protocol.slices import Slices, uuid_slices
 from moldau.protocol.tagged_fields import (
     check_tag_end,
     keep_tag,
@@ -145,6 +146,56 @@ class BrokerHeartbeatRequest(Message):
                         pos = stop
                     check_tag_end(tag, pos, stop)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[BrokerHeartbeatRequest], int]]:
+        items: list[BrokerHeartbeatRequest] = []
+        for _ in range(count):
+            item = new(BrokerHeartbeatRequest)
+            (
+                item.broker_id,
+                item.broker_epoch,
+                item.current_metadata_offset,
+                item.want_fence,
+                item.want_shut_down,
+            ) = _unpack_iqqoo(data, pos)
+            pos += 22
+            item.offline_log_dirs = []
+            item.cordoned_log_dirs = None
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                tags, pos = read_tag_count(data, pos)
+                for _ in range(tags):
+                    tag, pos, stop = read_tag(data, pos)
+                    if tag == 0:
+                        if version < 1:
+                            raise misplaced_tag(tag, version)
+                        size, pos = read_compact_count(data, pos, 16)
+                        if size < 0:
+                            raise null_sent("offline_log_dirs")
+                        item.offline_log_dirs, pos = yield from uuid_slices(data, pos, size)
+                    elif tag == 1:
+                        if version < 2:
+                            raise misplaced_tag(tag, version)
+                        size, pos = read_compact_count(data, pos, 16)
+                        if size < 0:
+                            item.cordoned_log_dirs = None
+                        else:
+                            item.cordoned_log_dirs, pos = yield from uuid_slices(data, pos, size)
+                    else:
+                        item.unknown_tags = keep_tag(item.unknown_tags, tag, data[pos:stop])
+                        pos = stop
+                    check_tag_end(tag, pos, stop)
+            items.append(item)
+            yield 1
         return items, pos
 
 

@@ -23,6 +23,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, struct_slices, uuid_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -236,6 +237,56 @@ class BrokerRegistrationRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[BrokerRegistrationRequest], int]]:
+        items: list[BrokerRegistrationRequest] = []
+        for _ in range(count):
+            item = new(BrokerRegistrationRequest)
+            (item.broker_id,) = _unpack_i(data, pos)
+            pos += 4
+            item.cluster_id, pos = read_compact_string(data, pos)
+            (item.incarnation_id,) = _unpack_u(data, pos)
+            pos += 16
+            size, pos = read_compact_count(data, pos, 7)
+            if size < 0:
+                raise null_sent("listeners")
+            item.listeners, pos = yield from struct_slices(Listener.read_all, data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("features")
+            item.features, pos = yield from struct_slices(Feature.read_all, data, pos, version, size)
+            item.rack, pos = read_nullable_compact_string(data, pos)
+            if version >= 1:
+                (item.is_migrating_zk_broker,) = _unpack_o(data, pos)
+                pos += 1
+            else:
+                item.is_migrating_zk_broker = False
+            if version >= 2:
+                size, pos = read_compact_count(data, pos, 16)
+                if size < 0:
+                    raise null_sent("log_dirs")
+                item.log_dirs, pos = yield from uuid_slices(data, pos, size)
+            else:
+                item.log_dirs = []
+            if version >= 3:
+                (item.previous_broker_epoch,) = _unpack_q(data, pos)
+                pos += 8
+            else:
+                item.previous_broker_epoch = -1
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 

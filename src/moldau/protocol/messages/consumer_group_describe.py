@@ -27,6 +27,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -81,6 +82,31 @@ class ConsumerGroupDescribeRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ConsumerGroupDescribeRequest], int]]:
+        items: list[ConsumerGroupDescribeRequest] = []
+        for _ in range(count):
+            item = new(ConsumerGroupDescribeRequest)
+            size, pos = read_compact_count(data, pos, 1)
+            if size < 0:
+                raise null_sent("group_ids")
+            item.group_ids, pos = yield from value_slices(read_compact_string, data, pos, size)
+            (item.include_authorized_operations,) = _unpack_o(data, pos)
+            pos += 1
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -159,6 +185,15 @@ class Assignment(Struct):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[Assignment], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_array_count(item.topic_partitions)
+            yield from written_slices(TopicPartitions.write_all, out, item.topic_partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
 
 
 class Member(Struct):
@@ -267,6 +302,26 @@ class Member(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[Member], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.member_id)
+            buf += nullable_compact_string(item.instance_id)
+            buf += nullable_compact_string(item.rack_id)
+            buf += _pack_i(item.member_epoch)
+            buf += compact_string(item.client_id)
+            buf += compact_string(item.client_host)
+            buf += compact_strings(item.subscribed_topic_names)
+            yield len(item.subscribed_topic_names)
+            buf += nullable_compact_string(item.subscribed_topic_regex)
+            yield from Assignment.write_slices(out, (item.assignment,), version)
+            yield from Assignment.write_slices(out, (item.target_assignment,), version)
+            if version >= 1:
+                buf += _pack_b(item.member_type)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class DescribedGroup(Struct):
     FIELDS = (
@@ -358,6 +413,22 @@ class DescribedGroup(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribedGroup], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_h(item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            buf += compact_string(item.group_id)
+            buf += compact_string(item.group_state)
+            buf += _pack_ii(item.group_epoch, item.assignment_epoch)
+            buf += compact_string(item.assignor_name)
+            buf += compact_array_count(item.members)
+            yield from Member.write_slices(out, item.members, version)
+            buf += _pack_i(item.authorized_operations)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class ConsumerGroupDescribeResponse(Message):
     FIELDS = ("throttle_time_ms", "groups")
@@ -403,3 +474,13 @@ class ConsumerGroupDescribeResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ConsumerGroupDescribeResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += compact_array_count(item.groups)
+            yield from DescribedGroup.write_slices(out, item.groups, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -28,6 +28,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -72,6 +73,29 @@ class RequestTopicPartitions(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[RequestTopicPartitions], int]]:
+        items: list[RequestTopicPartitions] = []
+        for _ in range(count):
+            item = new(RequestTopicPartitions)
+            (item.topic_id,) = _unpack_u(data, pos)
+            pos += 16
+            item.partitions, pos = read_compact_int32s(data, pos)
+            yield len(item.partitions)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -197,6 +221,48 @@ class ConsumerGroupHeartbeatRequest(Message):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ConsumerGroupHeartbeatRequest], int]]:
+        items: list[ConsumerGroupHeartbeatRequest] = []
+        for _ in range(count):
+            item = new(ConsumerGroupHeartbeatRequest)
+            item.group_id, pos = read_compact_string(data, pos)
+            item.member_id, pos = read_compact_string(data, pos)
+            (item.member_epoch,) = _unpack_i(data, pos)
+            pos += 4
+            item.instance_id, pos = read_nullable_compact_string(data, pos)
+            item.rack_id, pos = read_nullable_compact_string(data, pos)
+            (item.rebalance_timeout_ms,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_compact_count(data, pos, 1)
+            if size < 0:
+                item.subscribed_topic_names = None
+            else:
+                item.subscribed_topic_names, pos = yield from value_slices(read_compact_string, data, pos, size)
+            if version >= 1:
+                item.subscribed_topic_regex, pos = read_nullable_compact_string(data, pos)
+            else:
+                item.subscribed_topic_regex = None
+            item.server_assignor, pos = read_nullable_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                item.topic_partitions = None
+            else:
+                item.topic_partitions, pos = yield from RequestTopicPartitions.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class ResponseTopicPartitions(Struct):
     FIELDS = ("topic_id", "partitions")
@@ -269,6 +335,15 @@ class Assignment(Struct):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[Assignment], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_array_count(item.topic_partitions)
+            yield from written_slices(ResponseTopicPartitions.write_all, out, item.topic_partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
 
 
 class ConsumerGroupHeartbeatResponse(Message):
@@ -356,3 +431,20 @@ class ConsumerGroupHeartbeatResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ConsumerGroupHeartbeatResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            buf += nullable_compact_string(item.member_id)
+            buf += _pack_ii(item.member_epoch, item.heartbeat_interval_ms)
+            assignment = item.assignment
+            if assignment is None:
+                buf.append(0xFF)
+            else:
+                buf.append(1)
+                yield from Assignment.write_slices(out, (assignment,), version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

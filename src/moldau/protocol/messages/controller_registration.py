@@ -16,6 +16,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, struct_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -171,6 +172,35 @@ class ControllerRegistrationRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ControllerRegistrationRequest], int]]:
+        items: list[ControllerRegistrationRequest] = []
+        for _ in range(count):
+            item = new(ControllerRegistrationRequest)
+            item.controller_id, item.incarnation_id, item.zk_migration_ready = _unpack_iuo(data, pos)
+            pos += 21
+            size, pos = read_compact_count(data, pos, 7)
+            if size < 0:
+                raise null_sent("listeners")
+            item.listeners, pos = yield from struct_slices(Listener.read_all, data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("features")
+            item.features, pos = yield from struct_slices(Feature.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 

@@ -26,6 +26,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -193,6 +194,35 @@ class CreateAclsRequest(Message):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[CreateAclsRequest], int]]:
+        items: list[CreateAclsRequest] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(CreateAclsRequest)
+                size, pos = read_compact_count(data, pos, 8)
+                if size < 0:
+                    raise null_sent("creations")
+                item.creations, pos = yield from struct_slices(AclCreation.read_all, data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(CreateAclsRequest)
+            size, pos = read_count(data, pos, 10)
+            if size < 0:
+                raise null_sent("creations")
+            item.creations, pos = yield from struct_slices(AclCreation.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class AclCreationResult(Struct):
     FIELDS = ("error_code", "error_message")
@@ -311,3 +341,22 @@ class CreateAclsResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[CreateAclsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.results)
+                yield from written_slices(AclCreationResult.write_all, out, item.results, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.results)
+            yield from written_slices(AclCreationResult.write_all, out, item.results, version)
+            if item.unknown_tags:
+                raise no_tags("CreateAclsResponse", version)
+            yield 1

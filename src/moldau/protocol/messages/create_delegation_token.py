@@ -27,6 +27,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, struct_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -181,6 +182,52 @@ class CreateDelegationTokenRequest(Message):
             pos += 8
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[CreateDelegationTokenRequest], int]]:
+        items: list[CreateDelegationTokenRequest] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(CreateDelegationTokenRequest)
+                if version >= 3:
+                    item.owner_principal_type, pos = read_nullable_compact_string(data, pos)
+                    item.owner_principal_name, pos = read_nullable_compact_string(data, pos)
+                else:
+                    item.owner_principal_type = ""
+                    item.owner_principal_name = ""
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("renewers")
+                item.renewers, pos = yield from struct_slices(CreatableRenewers.read_all, data, pos, version, size)
+                (item.max_lifetime_ms,) = _unpack_q(data, pos)
+                pos += 8
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(CreateDelegationTokenRequest)
+            item.owner_principal_type = ""
+            item.owner_principal_name = ""
+            size, pos = read_count(data, pos, 4)
+            if size < 0:
+                raise null_sent("renewers")
+            item.renewers, pos = yield from struct_slices(CreatableRenewers.read_all, data, pos, version, size)
+            (item.max_lifetime_ms,) = _unpack_q(data, pos)
+            pos += 8
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 

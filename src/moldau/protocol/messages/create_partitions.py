@@ -36,6 +36,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -86,6 +87,36 @@ class CreatePartitionsAssignment(Struct):
             item.broker_ids, pos = read_int32s(data, pos)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[CreatePartitionsAssignment], int]]:
+        items: list[CreatePartitionsAssignment] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(CreatePartitionsAssignment)
+                item.broker_ids, pos = read_compact_int32s(data, pos)
+                yield len(item.broker_ids)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(CreatePartitionsAssignment)
+            item.broker_ids, pos = read_int32s(data, pos)
+            yield len(item.broker_ids)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -171,6 +202,43 @@ class CreatePartitionsTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[CreatePartitionsTopic], int]]:
+        items: list[CreatePartitionsTopic] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(CreatePartitionsTopic)
+                item.name, pos = read_compact_string(data, pos)
+                (item.count,) = _unpack_i(data, pos)
+                pos += 4
+                size, pos = read_compact_count(data, pos, 2)
+                if size < 0:
+                    item.assignments = None
+                else:
+                    item.assignments, pos = yield from CreatePartitionsAssignment.read_slices(data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(CreatePartitionsTopic)
+            item.name, pos = read_string(data, pos)
+            (item.count,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_count(data, pos, 4)
+            if size < 0:
+                item.assignments = None
+            else:
+                item.assignments, pos = yield from CreatePartitionsAssignment.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class CreatePartitionsRequest(Message):
     FIELDS = ("topics", "timeout_ms", "validate_only")
@@ -243,6 +311,44 @@ class CreatePartitionsRequest(Message):
             pos += 5
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[CreatePartitionsRequest], int]]:
+        items: list[CreatePartitionsRequest] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(CreatePartitionsRequest)
+                size, pos = read_compact_count(data, pos, 7)
+                if size < 0:
+                    raise null_sent("topics")
+                item.topics, pos = yield from CreatePartitionsTopic.read_slices(data, pos, version, size)
+                item.timeout_ms, item.validate_only = _unpack_io(data, pos)
+                pos += 5
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(CreatePartitionsRequest)
+            size, pos = read_count(data, pos, 10)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from CreatePartitionsTopic.read_slices(data, pos, version, size)
+            item.timeout_ms, item.validate_only = _unpack_io(data, pos)
+            pos += 5
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -369,3 +475,22 @@ class CreatePartitionsResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[CreatePartitionsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.results)
+                yield from written_slices(CreatePartitionsTopicResult.write_all, out, item.results, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.results)
+            yield from written_slices(CreatePartitionsTopicResult.write_all, out, item.results, version)
+            if item.unknown_tags:
+                raise no_tags("CreatePartitionsResponse", version)
+            yield 1

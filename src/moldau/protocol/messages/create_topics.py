@@ -36,6 +36,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import check_tag_end, keep_tag, read_tag, read_tag_count, read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -98,6 +99,40 @@ class CreatableReplicaAssignment(Struct):
             item.broker_ids, pos = read_int32s(data, pos)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[CreatableReplicaAssignment], int]]:
+        items: list[CreatableReplicaAssignment] = []
+        if version >= 5:
+            for _ in range(count):
+                item = new(CreatableReplicaAssignment)
+                (item.partition_index,) = _unpack_i(data, pos)
+                pos += 4
+                item.broker_ids, pos = read_compact_int32s(data, pos)
+                yield len(item.broker_ids)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(CreatableReplicaAssignment)
+            (item.partition_index,) = _unpack_i(data, pos)
+            pos += 4
+            item.broker_ids, pos = read_int32s(data, pos)
+            yield len(item.broker_ids)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -242,6 +277,49 @@ class CreatableTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[CreatableTopic], int]]:
+        items: list[CreatableTopic] = []
+        if version >= 5:
+            for _ in range(count):
+                item = new(CreatableTopic)
+                item.name, pos = read_compact_string(data, pos)
+                item.num_partitions, item.replication_factor = _unpack_ih(data, pos)
+                pos += 6
+                size, pos = read_compact_count(data, pos, 6)
+                if size < 0:
+                    raise null_sent("assignments")
+                item.assignments, pos = yield from CreatableReplicaAssignment.read_slices(data, pos, version, size)
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("configs")
+                item.configs, pos = yield from struct_slices(CreatableTopicConfig.read_all, data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(CreatableTopic)
+            item.name, pos = read_string(data, pos)
+            item.num_partitions, item.replication_factor = _unpack_ih(data, pos)
+            pos += 6
+            size, pos = read_count(data, pos, 8)
+            if size < 0:
+                raise null_sent("assignments")
+            item.assignments, pos = yield from CreatableReplicaAssignment.read_slices(data, pos, version, size)
+            size, pos = read_count(data, pos, 4)
+            if size < 0:
+                raise null_sent("configs")
+            item.configs, pos = yield from struct_slices(CreatableTopicConfig.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class CreateTopicsRequest(Message):
     FIELDS = ("topics", "timeout_ms", "validate_only")
@@ -314,6 +392,39 @@ class CreateTopicsRequest(Message):
             pos += 5
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[CreateTopicsRequest], int]]:
+        items: list[CreateTopicsRequest] = []
+        if version >= 5:
+            for _ in range(count):
+                item = new(CreateTopicsRequest)
+                size, pos = read_compact_count(data, pos, 10)
+                if size < 0:
+                    raise null_sent("topics")
+                item.topics, pos = yield from CreatableTopic.read_slices(data, pos, version, size)
+                item.timeout_ms, item.validate_only = _unpack_io(data, pos)
+                pos += 5
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(CreateTopicsRequest)
+            size, pos = read_count(data, pos, 16)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from CreatableTopic.read_slices(data, pos, version, size)
+            item.timeout_ms, item.validate_only = _unpack_io(data, pos)
+            pos += 5
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -499,6 +610,39 @@ class CreatableTopicResult(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[CreatableTopicResult], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 5:
+            for item in items:
+                buf += compact_string(item.name)
+                if version >= 7:
+                    buf += _pack_uh(item.topic_id, item.error_code)
+                else:
+                    buf += _pack_h(item.error_code)
+                buf += nullable_compact_string(item.error_message)
+                buf += _pack_ih(item.num_partitions, item.replication_factor)
+                configs = item.configs
+                if configs is None:
+                    buf += COMPACT_NULL
+                else:
+                    buf += compact_array_count(configs)
+                    yield from written_slices(CreatableTopicConfigs.write_all, out, configs, version)
+                tags: dict[int, bytes] = {}
+                topic_config_error_code = item.topic_config_error_code
+                if topic_config_error_code != 0:
+                    tags[0] = _pack_h(topic_config_error_code)
+                buf += tagged(tags, item.unknown_tags) if tags or item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.name)
+            buf += _pack_h(item.error_code)
+            buf += nullable_string(item.error_message)
+            if item.unknown_tags:
+                raise no_tags("CreatableTopicResult", version)
+            yield 1
+
 
 class CreateTopicsResponse(Message):
     FIELDS = ("throttle_time_ms", "topics")
@@ -564,3 +708,22 @@ class CreateTopicsResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[CreateTopicsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 5:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.topics)
+                yield from CreatableTopicResult.write_slices(out, item.topics, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.topics)
+            yield from CreatableTopicResult.write_slices(out, item.topics, version)
+            if item.unknown_tags:
+                raise no_tags("CreateTopicsResponse", version)
+            yield 1

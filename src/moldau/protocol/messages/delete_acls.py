@@ -26,6 +26,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -191,6 +192,35 @@ class DeleteAclsRequest(Message):
             item.filters, pos = DeleteAclsFilter.read_all(data, pos, version, size)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[DeleteAclsRequest], int]]:
+        items: list[DeleteAclsRequest] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(DeleteAclsRequest)
+                size, pos = read_compact_count(data, pos, 8)
+                if size < 0:
+                    raise null_sent("filters")
+                item.filters, pos = yield from struct_slices(DeleteAclsFilter.read_all, data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(DeleteAclsRequest)
+            size, pos = read_count(data, pos, 10)
+            if size < 0:
+                raise null_sent("filters")
+            item.filters, pos = yield from struct_slices(DeleteAclsFilter.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -385,6 +415,27 @@ class DeleteAclsFilterResult(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DeleteAclsFilterResult], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += _pack_h(item.error_code)
+                buf += nullable_compact_string(item.error_message)
+                buf += compact_array_count(item.matching_acls)
+                yield from written_slices(DeleteAclsMatchingAcl.write_all, out, item.matching_acls, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_h(item.error_code)
+            buf += nullable_string(item.error_message)
+            buf += array_count(item.matching_acls)
+            yield from written_slices(DeleteAclsMatchingAcl.write_all, out, item.matching_acls, version)
+            if item.unknown_tags:
+                raise no_tags("DeleteAclsFilterResult", version)
+            yield 1
+
 
 class DeleteAclsResponse(Message):
     FIELDS = ("throttle_time_ms", "filter_results")
@@ -450,3 +501,22 @@ class DeleteAclsResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DeleteAclsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.filter_results)
+                yield from DeleteAclsFilterResult.write_slices(out, item.filter_results, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.filter_results)
+            yield from DeleteAclsFilterResult.write_slices(out, item.filter_results, version)
+            if item.unknown_tags:
+                raise no_tags("DeleteAclsResponse", version)
+            yield 1

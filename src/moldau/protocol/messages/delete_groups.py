@@ -21,6 +21,7 @@ from moldau.protocol.arrays import (
 )
 from moldau.protocol.message import UNSET, Message, Struct, new, no_tags
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string, read_string, string
+from moldau.protocol.slices import Slices, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -81,6 +82,35 @@ class DeleteGroupsRequest(Message):
             item.groups_names, pos = read_many(read_string, data, pos, size)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[DeleteGroupsRequest], int]]:
+        items: list[DeleteGroupsRequest] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(DeleteGroupsRequest)
+                size, pos = read_compact_count(data, pos, 1)
+                if size < 0:
+                    raise null_sent("groups_names")
+                item.groups_names, pos = yield from value_slices(read_compact_string, data, pos, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(DeleteGroupsRequest)
+            size, pos = read_count(data, pos, 2)
+            if size < 0:
+                raise null_sent("groups_names")
+            item.groups_names, pos = yield from value_slices(read_string, data, pos, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -201,3 +231,22 @@ class DeleteGroupsResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DeleteGroupsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.results)
+                yield from written_slices(DeletableGroupResult.write_all, out, item.results, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.results)
+            yield from written_slices(DeletableGroupResult.write_all, out, item.results, version)
+            if item.unknown_tags:
+                raise no_tags("DeleteGroupsResponse", version)
+            yield 1

@@ -13,6 +13,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import array_count, compact_array_count, read_compact_count, read_count
 from moldau.protocol.message import UNSET, Message, Struct, new, no_tags
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string, read_string, string
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -128,6 +129,43 @@ class DeleteRecordsTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[DeleteRecordsTopic], int]]:
+        items: list[DeleteRecordsTopic] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(DeleteRecordsTopic)
+                item.name, pos = read_compact_string(data, pos)
+                size, pos = read_compact_count(data, pos, 13)
+                if size < 0:
+                    raise null_sent("partitions")
+                item.partitions, pos = yield from struct_slices(
+                    DeleteRecordsPartition.read_all,
+                    data,
+                    pos,
+                    version,
+                    size,
+                )
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(DeleteRecordsTopic)
+            item.name, pos = read_string(data, pos)
+            size, pos = read_count(data, pos, 12)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from struct_slices(DeleteRecordsPartition.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class DeleteRecordsRequest(Message):
     FIELDS = ("topics", "timeout_ms")
@@ -192,6 +230,39 @@ class DeleteRecordsRequest(Message):
             pos += 4
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[DeleteRecordsRequest], int]]:
+        items: list[DeleteRecordsRequest] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(DeleteRecordsRequest)
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("topics")
+                item.topics, pos = yield from DeleteRecordsTopic.read_slices(data, pos, version, size)
+                (item.timeout_ms,) = _unpack_i(data, pos)
+                pos += 4
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(DeleteRecordsRequest)
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from DeleteRecordsTopic.read_slices(data, pos, version, size)
+            (item.timeout_ms,) = _unpack_i(data, pos)
+            pos += 4
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -304,6 +375,25 @@ class DeleteRecordsTopicResult(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DeleteRecordsTopicResult], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += compact_string(item.name)
+                buf += compact_array_count(item.partitions)
+                yield from written_slices(DeleteRecordsPartitionResult.write_all, out, item.partitions, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.name)
+            buf += array_count(item.partitions)
+            yield from written_slices(DeleteRecordsPartitionResult.write_all, out, item.partitions, version)
+            if item.unknown_tags:
+                raise no_tags("DeleteRecordsTopicResult", version)
+            yield 1
+
 
 class DeleteRecordsResponse(Message):
     FIELDS = ("throttle_time_ms", "topics")
@@ -369,3 +459,22 @@ class DeleteRecordsResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DeleteRecordsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.topics)
+                yield from DeleteRecordsTopicResult.write_slices(out, item.topics, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.topics)
+            yield from DeleteRecordsTopicResult.write_slices(out, item.topics, version)
+            if item.unknown_tags:
+                raise no_tags("DeleteRecordsResponse", version)
+            yield 1

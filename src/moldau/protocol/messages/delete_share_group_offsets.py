@@ -16,6 +16,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -103,6 +104,36 @@ class DeleteShareGroupOffsetsRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[DeleteShareGroupOffsetsRequest], int]]:
+        items: list[DeleteShareGroupOffsetsRequest] = []
+        for _ in range(count):
+            item = new(DeleteShareGroupOffsetsRequest)
+            item.group_id, pos = read_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 2)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from struct_slices(
+                DeleteShareGroupOffsetsRequestTopic.read_all,
+                data,
+                pos,
+                version,
+                size,
+            )
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -218,3 +249,14 @@ class DeleteShareGroupOffsetsResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DeleteShareGroupOffsetsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            buf += compact_array_count(item.responses)
+            yield from written_slices(DeleteShareGroupOffsetsResponseTopic.write_all, out, item.responses, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

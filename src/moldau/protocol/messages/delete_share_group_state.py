@@ -16,6 +16,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -98,6 +99,26 @@ class DeleteStateData(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[DeleteStateData], int]]:
+        items: list[DeleteStateData] = []
+        for _ in range(count):
+            item = new(DeleteStateData)
+            (item.topic_id,) = _unpack_u(data, pos)
+            pos += 16
+            size, pos = read_compact_count(data, pos, 5)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from struct_slices(PartitionData.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class DeleteShareGroupStateRequest(Message):
     FIELDS = ("group_id", "topics")
@@ -141,6 +162,30 @@ class DeleteShareGroupStateRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[DeleteShareGroupStateRequest], int]]:
+        items: list[DeleteShareGroupStateRequest] = []
+        for _ in range(count):
+            item = new(DeleteShareGroupStateRequest)
+            item.group_id, pos = read_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from DeleteStateData.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -223,6 +268,16 @@ class DeleteStateResult(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DeleteStateResult], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_u(item.topic_id)
+            buf += compact_array_count(item.partitions)
+            yield from written_slices(PartitionResult.write_all, out, item.partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class DeleteShareGroupStateResponse(Message):
     FIELDS = ("results",)
@@ -263,3 +318,12 @@ class DeleteShareGroupStateResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DeleteShareGroupStateResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_array_count(item.results)
+            yield from DeleteStateResult.write_slices(out, item.results, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -33,6 +33,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, struct_slices, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -169,6 +170,50 @@ class DeleteTopicsRequest(Message):
             pos += 4
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[DeleteTopicsRequest], int]]:
+        items: list[DeleteTopicsRequest] = []
+        if version >= 4:
+            for _ in range(count):
+                item = new(DeleteTopicsRequest)
+                if version >= 6:
+                    size, pos = read_compact_count(data, pos, 18)
+                    if size < 0:
+                        raise null_sent("topics")
+                    item.topics, pos = yield from struct_slices(DeleteTopicState.read_all, data, pos, version, size)
+                else:
+                    item.topics = []
+                if version >= 6:
+                    item.topic_names = []
+                else:
+                    size, pos = read_compact_count(data, pos, 1)
+                    if size < 0:
+                        raise null_sent("topic_names")
+                    item.topic_names, pos = yield from value_slices(read_compact_string, data, pos, size)
+                (item.timeout_ms,) = _unpack_i(data, pos)
+                pos += 4
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(DeleteTopicsRequest)
+            item.topics = []
+            size, pos = read_count(data, pos, 2)
+            if size < 0:
+                raise null_sent("topic_names")
+            item.topic_names, pos = yield from value_slices(read_string, data, pos, size)
+            (item.timeout_ms,) = _unpack_i(data, pos)
+            pos += 4
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -328,3 +373,22 @@ class DeleteTopicsResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DeleteTopicsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 4:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.responses)
+                yield from written_slices(DeletableTopicResult.write_all, out, item.responses, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.responses)
+            yield from written_slices(DeletableTopicResult.write_all, out, item.responses, version)
+            if item.unknown_tags:
+                raise no_tags("DeleteTopicsResponse", version)
+            yield 1

@@ -26,6 +26,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -282,6 +283,29 @@ class DescribeAclsResource(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeAclsResource], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += _pack_b(item.resource_type)
+                buf += compact_string(item.resource_name)
+                buf += _pack_b(item.pattern_type)
+                buf += compact_array_count(item.acls)
+                yield from written_slices(AclDescription.write_all, out, item.acls, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_b(item.resource_type)
+            buf += string(item.resource_name)
+            buf += _pack_b(item.pattern_type)
+            buf += array_count(item.acls)
+            yield from written_slices(AclDescription.write_all, out, item.acls, version)
+            if item.unknown_tags:
+                raise no_tags("DescribeAclsResource", version)
+            yield 1
+
 
 class DescribeAclsResponse(Message):
     FIELDS = ("throttle_time_ms", "error_code", "error_message", "resources")
@@ -362,3 +386,24 @@ class DescribeAclsResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeAclsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += _pack_ih(item.throttle_time_ms, item.error_code)
+                buf += nullable_compact_string(item.error_message)
+                buf += compact_array_count(item.resources)
+                yield from DescribeAclsResource.write_slices(out, item.resources, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += nullable_string(item.error_message)
+            buf += array_count(item.resources)
+            yield from DescribeAclsResource.write_slices(out, item.resources, version)
+            if item.unknown_tags:
+                raise no_tags("DescribeAclsResponse", version)
+            yield 1

@@ -26,6 +26,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -157,6 +158,44 @@ class DescribeClientQuotasRequest(Message):
             pos += 1
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[DescribeClientQuotasRequest], int]]:
+        items: list[DescribeClientQuotasRequest] = []
+        if version >= 1:
+            for _ in range(count):
+                item = new(DescribeClientQuotasRequest)
+                size, pos = read_compact_count(data, pos, 4)
+                if size < 0:
+                    raise null_sent("components")
+                item.components, pos = yield from struct_slices(ComponentData.read_all, data, pos, version, size)
+                (item.strict,) = _unpack_o(data, pos)
+                pos += 1
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(DescribeClientQuotasRequest)
+            size, pos = read_count(data, pos, 5)
+            if size < 0:
+                raise null_sent("components")
+            item.components, pos = yield from struct_slices(ComponentData.read_all, data, pos, version, size)
+            (item.strict,) = _unpack_o(data, pos)
+            pos += 1
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -330,6 +369,27 @@ class EntryData(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[EntryData], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 1:
+            for item in items:
+                buf += compact_array_count(item.entity)
+                yield from written_slices(EntityData.write_all, out, item.entity, version)
+                buf += compact_array_count(item.values)
+                yield from written_slices(ValueData.write_all, out, item.values, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += array_count(item.entity)
+            yield from written_slices(EntityData.write_all, out, item.entity, version)
+            buf += array_count(item.values)
+            yield from written_slices(ValueData.write_all, out, item.values, version)
+            if item.unknown_tags:
+                raise no_tags("EntryData", version)
+            yield 1
+
 
 class DescribeClientQuotasResponse(Message):
     FIELDS = ("throttle_time_ms", "error_code", "error_message", "entries")
@@ -420,3 +480,32 @@ class DescribeClientQuotasResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeClientQuotasResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 1:
+            for item in items:
+                buf += _pack_ih(item.throttle_time_ms, item.error_code)
+                buf += nullable_compact_string(item.error_message)
+                entries = item.entries
+                if entries is None:
+                    buf += COMPACT_NULL
+                else:
+                    buf += compact_array_count(entries)
+                    yield from EntryData.write_slices(out, entries, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += nullable_string(item.error_message)
+            entries = item.entries
+            if entries is None:
+                buf += NULL
+            else:
+                buf += array_count(entries)
+                yield from EntryData.write_slices(out, entries, version)
+            if item.unknown_tags:
+                raise no_tags("DescribeClientQuotasResponse", version)
+            yield 1

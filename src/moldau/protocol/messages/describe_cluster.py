@@ -21,6 +21,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -271,3 +272,22 @@ class DescribeClusterResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeClusterResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            if version >= 1:
+                buf += _pack_b(item.endpoint_type)
+            else:
+                if item.endpoint_type != 1:
+                    raise no_such_field("DescribeClusterResponse", "endpoint_type", version)
+            buf += compact_string(item.cluster_id)
+            buf += _pack_i(item.controller_id)
+            buf += compact_array_count(item.brokers)
+            yield from written_slices(DescribeClusterBroker.write_all, out, item.brokers, version)
+            buf += _pack_i(item.cluster_authorized_operations)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

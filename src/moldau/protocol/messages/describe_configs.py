@@ -36,6 +36,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -127,6 +128,48 @@ class DescribeConfigsResource(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[DescribeConfigsResource], int]]:
+        items: list[DescribeConfigsResource] = []
+        if version >= 4:
+            for _ in range(count):
+                item = new(DescribeConfigsResource)
+                (item.resource_type,) = _unpack_b(data, pos)
+                pos += 1
+                item.resource_name, pos = read_compact_string(data, pos)
+                size, pos = read_compact_count(data, pos, 1)
+                if size < 0:
+                    item.configuration_keys = None
+                else:
+                    item.configuration_keys, pos = yield from value_slices(read_compact_string, data, pos, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(DescribeConfigsResource)
+            (item.resource_type,) = _unpack_b(data, pos)
+            pos += 1
+            item.resource_name, pos = read_string(data, pos)
+            size, pos = read_count(data, pos, 2)
+            if size < 0:
+                item.configuration_keys = None
+            else:
+                item.configuration_keys, pos = yield from value_slices(read_string, data, pos, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class DescribeConfigsRequest(Message):
     FIELDS = ("resources", "include_synonyms", "include_documentation")
@@ -209,6 +252,49 @@ class DescribeConfigsRequest(Message):
                 item.include_documentation = False
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[DescribeConfigsRequest], int]]:
+        items: list[DescribeConfigsRequest] = []
+        if version >= 4:
+            for _ in range(count):
+                item = new(DescribeConfigsRequest)
+                size, pos = read_compact_count(data, pos, 4)
+                if size < 0:
+                    raise null_sent("resources")
+                item.resources, pos = yield from DescribeConfigsResource.read_slices(data, pos, version, size)
+                item.include_synonyms, item.include_documentation = _unpack_oo(data, pos)
+                pos += 2
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(DescribeConfigsRequest)
+            size, pos = read_count(data, pos, 7)
+            if size < 0:
+                raise null_sent("resources")
+            item.resources, pos = yield from DescribeConfigsResource.read_slices(data, pos, version, size)
+            if version >= 3:
+                item.include_synonyms, item.include_documentation = _unpack_oo(data, pos)
+                pos += 2
+            else:
+                (item.include_synonyms,) = _unpack_o(data, pos)
+                pos += 1
+                item.include_documentation = False
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -377,6 +463,34 @@ class DescribeConfigsResourceResult(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeConfigsResourceResult], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 4:
+            for item in items:
+                buf += compact_string(item.name)
+                buf += nullable_compact_string(item.value)
+                buf += _pack_obo(item.read_only, item.config_source, item.is_sensitive)
+                buf += compact_array_count(item.synonyms)
+                yield from written_slices(DescribeConfigsSynonym.write_all, out, item.synonyms, version)
+                buf += _pack_b(item.config_type)
+                buf += nullable_compact_string(item.documentation)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.name)
+            buf += nullable_string(item.value)
+            buf += _pack_obo(item.read_only, item.config_source, item.is_sensitive)
+            buf += array_count(item.synonyms)
+            yield from written_slices(DescribeConfigsSynonym.write_all, out, item.synonyms, version)
+            if version >= 3:
+                buf += _pack_b(item.config_type)
+                buf += nullable_string(item.documentation)
+            if item.unknown_tags:
+                raise no_tags("DescribeConfigsResourceResult", version)
+            yield 1
+
 
 class DescribeConfigsResult(Struct):
     FIELDS = ("error_code", "error_message", "resource_type", "resource_name", "configs")
@@ -466,6 +580,31 @@ class DescribeConfigsResult(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeConfigsResult], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 4:
+            for item in items:
+                buf += _pack_h(item.error_code)
+                buf += nullable_compact_string(item.error_message)
+                buf += _pack_b(item.resource_type)
+                buf += compact_string(item.resource_name)
+                buf += compact_array_count(item.configs)
+                yield from DescribeConfigsResourceResult.write_slices(out, item.configs, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_h(item.error_code)
+            buf += nullable_string(item.error_message)
+            buf += _pack_b(item.resource_type)
+            buf += string(item.resource_name)
+            buf += array_count(item.configs)
+            yield from DescribeConfigsResourceResult.write_slices(out, item.configs, version)
+            if item.unknown_tags:
+                raise no_tags("DescribeConfigsResult", version)
+            yield 1
+
 
 class DescribeConfigsResponse(Message):
     FIELDS = ("throttle_time_ms", "results")
@@ -531,3 +670,22 @@ class DescribeConfigsResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeConfigsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 4:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.results)
+                yield from DescribeConfigsResult.write_slices(out, item.results, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.results)
+            yield from DescribeConfigsResult.write_slices(out, item.results, version)
+            if item.unknown_tags:
+                raise no_tags("DescribeConfigsResponse", version)
+            yield 1

@@ -27,6 +27,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -151,6 +152,54 @@ class DescribeDelegationTokenRequest(Message):
                 item.owners, pos = DescribeDelegationTokenOwner.read_all(data, pos, version, size)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[DescribeDelegationTokenRequest], int]]:
+        items: list[DescribeDelegationTokenRequest] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(DescribeDelegationTokenRequest)
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    item.owners = None
+                else:
+                    item.owners, pos = yield from struct_slices(
+                        DescribeDelegationTokenOwner.read_all,
+                        data,
+                        pos,
+                        version,
+                        size,
+                    )
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(DescribeDelegationTokenRequest)
+            size, pos = read_count(data, pos, 4)
+            if size < 0:
+                item.owners = None
+            else:
+                item.owners, pos = yield from struct_slices(
+                    DescribeDelegationTokenOwner.read_all,
+                    data,
+                    pos,
+                    version,
+                    size,
+                )
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -341,6 +390,45 @@ class DescribedDelegationToken(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribedDelegationToken], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += compact_string(item.principal_type)
+                buf += compact_string(item.principal_name)
+                if version >= 3:
+                    buf += compact_string(item.token_requester_principal_type)
+                    buf += compact_string(item.token_requester_principal_name)
+                else:
+                    if item.token_requester_principal_type != "":
+                        raise no_such_field("DescribedDelegationToken", "token_requester_principal_type", version)
+                    if item.token_requester_principal_name != "":
+                        raise no_such_field("DescribedDelegationToken", "token_requester_principal_name", version)
+                buf += _pack_qqq(item.issue_timestamp, item.expiry_timestamp, item.max_timestamp)
+                buf += compact_string(item.token_id)
+                buf += compact_bytes(item.hmac)
+                buf += compact_array_count(item.renewers)
+                yield from written_slices(DescribedDelegationTokenRenewer.write_all, out, item.renewers, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.principal_type)
+            buf += string(item.principal_name)
+            if item.token_requester_principal_type != "":
+                raise no_such_field("DescribedDelegationToken", "token_requester_principal_type", version)
+            if item.token_requester_principal_name != "":
+                raise no_such_field("DescribedDelegationToken", "token_requester_principal_name", version)
+            buf += _pack_qqq(item.issue_timestamp, item.expiry_timestamp, item.max_timestamp)
+            buf += string(item.token_id)
+            buf += bytes_(item.hmac)
+            buf += array_count(item.renewers)
+            yield from written_slices(DescribedDelegationTokenRenewer.write_all, out, item.renewers, version)
+            if item.unknown_tags:
+                raise no_tags("DescribedDelegationToken", version)
+            yield 1
+
 
 class DescribeDelegationTokenResponse(Message):
     FIELDS = ("error_code", "tokens", "throttle_time_ms")
@@ -420,3 +508,24 @@ class DescribeDelegationTokenResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeDelegationTokenResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += _pack_h(item.error_code)
+                buf += compact_array_count(item.tokens)
+                yield from DescribedDelegationToken.write_slices(out, item.tokens, version)
+                buf += _pack_i(item.throttle_time_ms)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_h(item.error_code)
+            buf += array_count(item.tokens)
+            yield from DescribedDelegationToken.write_slices(out, item.tokens, version)
+            buf += _pack_i(item.throttle_time_ms)
+            if item.unknown_tags:
+                raise no_tags("DescribeDelegationTokenResponse", version)
+            yield 1

@@ -39,6 +39,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -115,6 +116,42 @@ class DescribeGroupsRequest(Message):
                 item.include_authorized_operations = False
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[DescribeGroupsRequest], int]]:
+        items: list[DescribeGroupsRequest] = []
+        if version >= 5:
+            for _ in range(count):
+                item = new(DescribeGroupsRequest)
+                size, pos = read_compact_count(data, pos, 1)
+                if size < 0:
+                    raise null_sent("groups")
+                item.groups, pos = yield from value_slices(read_compact_string, data, pos, size)
+                (item.include_authorized_operations,) = _unpack_o(data, pos)
+                pos += 1
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(DescribeGroupsRequest)
+            size, pos = read_count(data, pos, 2)
+            if size < 0:
+                raise null_sent("groups")
+            item.groups, pos = yield from value_slices(read_string, data, pos, size)
+            if version >= 3:
+                (item.include_authorized_operations,) = _unpack_o(data, pos)
+                pos += 1
+            else:
+                item.include_authorized_operations = False
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -339,6 +376,46 @@ class DescribedGroup(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribedGroup], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 5:
+            for item in items:
+                buf += _pack_h(item.error_code)
+                if version >= 6:
+                    buf += nullable_compact_string(item.error_message)
+                else:
+                    if item.error_message is not None:
+                        raise no_such_field("DescribedGroup", "error_message", version)
+                buf += compact_string(item.group_id)
+                buf += compact_string(item.group_state)
+                buf += compact_string(item.protocol_type)
+                buf += compact_string(item.protocol_data)
+                buf += compact_array_count(item.members)
+                yield from written_slices(DescribedGroupMember.write_all, out, item.members, version)
+                buf += _pack_i(item.authorized_operations)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_h(item.error_code)
+            if item.error_message is not None:
+                raise no_such_field("DescribedGroup", "error_message", version)
+            buf += string(item.group_id)
+            buf += string(item.group_state)
+            buf += string(item.protocol_type)
+            buf += string(item.protocol_data)
+            buf += array_count(item.members)
+            yield from written_slices(DescribedGroupMember.write_all, out, item.members, version)
+            if version >= 3:
+                buf += _pack_i(item.authorized_operations)
+            else:
+                if item.authorized_operations != -2147483648:
+                    raise no_such_field("DescribedGroup", "authorized_operations", version)
+            if item.unknown_tags:
+                raise no_tags("DescribedGroup", version)
+            yield 1
+
 
 class DescribeGroupsResponse(Message):
     FIELDS = ("throttle_time_ms", "groups")
@@ -408,3 +485,23 @@ class DescribeGroupsResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeGroupsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 5:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.groups)
+                yield from DescribedGroup.write_slices(out, item.groups, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            if version >= 1:
+                buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.groups)
+            yield from DescribedGroup.write_slices(out, item.groups, version)
+            if item.unknown_tags:
+                raise no_tags("DescribeGroupsResponse", version)
+            yield 1

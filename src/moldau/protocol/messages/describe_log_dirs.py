@@ -34,6 +34,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -93,6 +94,38 @@ class DescribableLogDirTopic(Struct):
             item.partitions, pos = read_int32s(data, pos)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[DescribableLogDirTopic], int]]:
+        items: list[DescribableLogDirTopic] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(DescribableLogDirTopic)
+                item.topic, pos = read_compact_string(data, pos)
+                item.partitions, pos = read_compact_int32s(data, pos)
+                yield len(item.partitions)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(DescribableLogDirTopic)
+            item.topic, pos = read_string(data, pos)
+            item.partitions, pos = read_int32s(data, pos)
+            yield len(item.partitions)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -161,6 +194,42 @@ class DescribeLogDirsRequest(Message):
                 item.topics, pos = DescribableLogDirTopic.read_all(data, pos, version, size)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[DescribeLogDirsRequest], int]]:
+        items: list[DescribeLogDirsRequest] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(DescribeLogDirsRequest)
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    item.topics = None
+                else:
+                    item.topics, pos = yield from DescribableLogDirTopic.read_slices(data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(DescribeLogDirsRequest)
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                item.topics = None
+            else:
+                item.topics, pos = yield from DescribableLogDirTopic.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -282,6 +351,25 @@ class DescribeLogDirsTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeLogDirsTopic], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += compact_string(item.name)
+                buf += compact_array_count(item.partitions)
+                yield from written_slices(DescribeLogDirsPartition.write_all, out, item.partitions, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.name)
+            buf += array_count(item.partitions)
+            yield from written_slices(DescribeLogDirsPartition.write_all, out, item.partitions, version)
+            if item.unknown_tags:
+                raise no_tags("DescribeLogDirsTopic", version)
+            yield 1
+
 
 class DescribeLogDirsResult(Struct):
     FIELDS = ("error_code", "log_dir", "topics", "total_bytes", "usable_bytes", "is_cordoned")
@@ -382,6 +470,31 @@ class DescribeLogDirsResult(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeLogDirsResult], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += _pack_h(item.error_code)
+                buf += compact_string(item.log_dir)
+                buf += compact_array_count(item.topics)
+                yield from DescribeLogDirsTopic.write_slices(out, item.topics, version)
+                if version >= 5:
+                    buf += _pack_qqo(item.total_bytes, item.usable_bytes, item.is_cordoned)
+                elif version >= 4:
+                    buf += _pack_qq(item.total_bytes, item.usable_bytes)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_h(item.error_code)
+            buf += string(item.log_dir)
+            buf += array_count(item.topics)
+            yield from DescribeLogDirsTopic.write_slices(out, item.topics, version)
+            if item.unknown_tags:
+                raise no_tags("DescribeLogDirsResult", version)
+            yield 1
+
 
 class DescribeLogDirsResponse(Message):
     FIELDS = ("throttle_time_ms", "error_code", "results")
@@ -464,3 +577,25 @@ class DescribeLogDirsResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeLogDirsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                if version >= 3:
+                    buf += _pack_ih(item.throttle_time_ms, item.error_code)
+                else:
+                    buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.results)
+                yield from DescribeLogDirsResult.write_slices(out, item.results, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.results)
+            yield from DescribeLogDirsResult.write_slices(out, item.results, version)
+            if item.unknown_tags:
+                raise no_tags("DescribeLogDirsResponse", version)
+            yield 1

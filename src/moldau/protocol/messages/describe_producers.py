@@ -16,6 +16,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -59,6 +60,23 @@ class TopicRequest(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[TopicRequest], int]]:
+        items: list[TopicRequest] = []
+        for _ in range(count):
+            item = new(TopicRequest)
+            item.name, pos = read_compact_string(data, pos)
+            item.partition_indexes, pos = read_compact_int32s(data, pos)
+            yield len(item.partition_indexes)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class DescribeProducersRequest(Message):
     FIELDS = ("topics",)
@@ -98,6 +116,29 @@ class DescribeProducersRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[DescribeProducersRequest], int]]:
+        items: list[DescribeProducersRequest] = []
+        for _ in range(count):
+            item = new(DescribeProducersRequest)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from TopicRequest.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -227,6 +268,17 @@ class PartitionResponse(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[PartitionResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.partition_index, item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            buf += compact_array_count(item.active_producers)
+            yield from written_slices(ProducerState.write_all, out, item.active_producers, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class TopicResponse(Struct):
     FIELDS = ("name", "partitions")
@@ -266,6 +318,16 @@ class TopicResponse(Struct):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[TopicResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.name)
+            buf += compact_array_count(item.partitions)
+            yield from PartitionResponse.write_slices(out, item.partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
 
 
 class DescribeProducersResponse(Message):
@@ -312,3 +374,13 @@ class DescribeProducersResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeProducersResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += compact_array_count(item.topics)
+            yield from TopicResponse.write_slices(out, item.topics, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -21,6 +21,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -107,6 +108,25 @@ class RequestTopicData(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestTopicData], int]]:
+        items: list[RequestTopicData] = []
+        for _ in range(count):
+            item = new(RequestTopicData)
+            item.topic_name, pos = read_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 5)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from struct_slices(RequestPartitionData.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class DescribeQuorumRequest(Message):
     FIELDS = ("topics",)
@@ -146,6 +166,24 @@ class DescribeQuorumRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[DescribeQuorumRequest], int]]:
+        items: list[DescribeQuorumRequest] = []
+        for _ in range(count):
+            item = new(DescribeQuorumRequest)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from RequestTopicData.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -333,6 +371,21 @@ class ResponsePartitionData(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ResponsePartitionData], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.partition_index, item.error_code)
+            if version >= 2:
+                buf += nullable_compact_string(item.error_message)
+            buf += _pack_iiq(item.leader_id, item.leader_epoch, item.high_watermark)
+            buf += compact_array_count(item.current_voters)
+            yield from written_slices(ReplicaState.write_all, out, item.current_voters, version)
+            buf += compact_array_count(item.observers)
+            yield from written_slices(ReplicaState.write_all, out, item.observers, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class ResponseTopicData(Struct):
     FIELDS = ("topic_name", "partitions")
@@ -372,6 +425,16 @@ class ResponseTopicData(Struct):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ResponseTopicData], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.topic_name)
+            buf += compact_array_count(item.partitions)
+            yield from ResponsePartitionData.write_slices(out, item.partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
 
 
 class Listener(Struct):
@@ -455,6 +518,16 @@ class Node(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[Node], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_i(item.node_id)
+            buf += compact_array_count(item.listeners)
+            yield from written_slices(Listener.write_all, out, item.listeners, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class DescribeQuorumResponse(Message):
     FIELDS = ("error_code", "error_message", "topics", "nodes")
@@ -530,3 +603,21 @@ class DescribeQuorumResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeQuorumResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_h(item.error_code)
+            if version >= 2:
+                buf += nullable_compact_string(item.error_message)
+            buf += compact_array_count(item.topics)
+            yield from ResponseTopicData.write_slices(out, item.topics, version)
+            if version >= 2:
+                buf += compact_array_count(item.nodes)
+                yield from Node.write_slices(out, item.nodes, version)
+            else:
+                if item.nodes:
+                    raise no_such_field("DescribeQuorumResponse", "nodes", version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -21,6 +21,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -70,6 +71,28 @@ class DescribeShareGroupOffsetsRequestTopic(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[DescribeShareGroupOffsetsRequestTopic], int]]:
+        items: list[DescribeShareGroupOffsetsRequestTopic] = []
+        for _ in range(count):
+            item = new(DescribeShareGroupOffsetsRequestTopic)
+            item.topic_name, pos = read_compact_string(data, pos)
+            item.partitions, pos = read_compact_int32s(data, pos)
+            yield len(item.partitions)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -127,6 +150,36 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[DescribeShareGroupOffsetsRequestGroup], int]]:
+        items: list[DescribeShareGroupOffsetsRequestGroup] = []
+        for _ in range(count):
+            item = new(DescribeShareGroupOffsetsRequestGroup)
+            item.group_id, pos = read_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                item.topics = None
+            else:
+                item.topics, pos = yield from DescribeShareGroupOffsetsRequestTopic.read_slices(
+                    data,
+                    pos,
+                    version,
+                    size,
+                )
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class DescribeShareGroupOffsetsRequest(Message):
     FIELDS = ("groups",)
@@ -166,6 +219,29 @@ class DescribeShareGroupOffsetsRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[DescribeShareGroupOffsetsRequest], int]]:
+        items: list[DescribeShareGroupOffsetsRequest] = []
+        for _ in range(count):
+            item = new(DescribeShareGroupOffsetsRequest)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("groups")
+            item.groups, pos = yield from DescribeShareGroupOffsetsRequestGroup.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -303,6 +379,26 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(
+        out: Writer,
+        items: Iterable[DescribeShareGroupOffsetsResponseTopic],
+        version: int,
+    ) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.topic_name)
+            buf += _pack_u(item.topic_id)
+            buf += compact_array_count(item.partitions)
+            yield from written_slices(
+                DescribeShareGroupOffsetsResponsePartition.write_all,
+                out,
+                item.partitions,
+                version,
+            )
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class DescribeShareGroupOffsetsResponseGroup(Struct):
     FIELDS = ("group_id", "topics", "error_code", "error_message")
@@ -364,6 +460,22 @@ class DescribeShareGroupOffsetsResponseGroup(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(
+        out: Writer,
+        items: Iterable[DescribeShareGroupOffsetsResponseGroup],
+        version: int,
+    ) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.group_id)
+            buf += compact_array_count(item.topics)
+            yield from DescribeShareGroupOffsetsResponseTopic.write_slices(out, item.topics, version)
+            buf += _pack_h(item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class DescribeShareGroupOffsetsResponse(Message):
     FIELDS = ("throttle_time_ms", "groups")
@@ -419,3 +531,13 @@ class DescribeShareGroupOffsetsResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeShareGroupOffsetsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += compact_array_count(item.groups)
+            yield from DescribeShareGroupOffsetsResponseGroup.write_slices(out, item.groups, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

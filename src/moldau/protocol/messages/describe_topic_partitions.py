@@ -23,6 +23,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -165,6 +166,37 @@ class DescribeTopicPartitionsRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[DescribeTopicPartitionsRequest], int]]:
+        items: list[DescribeTopicPartitionsRequest] = []
+        for _ in range(count):
+            item = new(DescribeTopicPartitionsRequest)
+            size, pos = read_compact_count(data, pos, 2)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from struct_slices(TopicRequest.read_all, data, pos, version, size)
+            (item.response_partition_limit,) = _unpack_i(data, pos)
+            pos += 4
+            if data[pos] > 0x7F:
+                pos += 1
+                item.cursor = None
+            else:
+                pos += 1
+                (item.cursor,), pos = RequestCursor.read_all(data, pos, version, 1)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -332,6 +364,19 @@ class DescribeTopicPartitionsResponseTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeTopicPartitionsResponseTopic], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_h(item.error_code)
+            buf += nullable_compact_string(item.name)
+            buf += _pack_uo(item.topic_id, item.is_internal)
+            buf += compact_array_count(item.partitions)
+            yield from written_slices(DescribeTopicPartitionsResponsePartition.write_all, out, item.partitions, version)
+            buf += _pack_i(item.topic_authorized_operations)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class ResponseCursor(Struct):
     FIELDS = ("topic_name", "partition_index")
@@ -434,3 +479,19 @@ class DescribeTopicPartitionsResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeTopicPartitionsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += compact_array_count(item.topics)
+            yield from DescribeTopicPartitionsResponseTopic.write_slices(out, item.topics, version)
+            next_cursor = item.next_cursor
+            if next_cursor is None:
+                buf.append(0xFF)
+            else:
+                buf.append(1)
+                yield from written_slices(ResponseCursor.write_all, out, (next_cursor,), version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

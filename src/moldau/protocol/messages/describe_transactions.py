@@ -16,6 +16,7 @@ from moldau.protocol.arrays import (
 )
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string
+from moldau.protocol.slices import Slices, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -61,6 +62,29 @@ class DescribeTransactionsRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[DescribeTransactionsRequest], int]]:
+        items: list[DescribeTransactionsRequest] = []
+        for _ in range(count):
+            item = new(DescribeTransactionsRequest)
+            size, pos = read_compact_count(data, pos, 1)
+            if size < 0:
+                raise null_sent("transactional_ids")
+            item.transactional_ids, pos = yield from value_slices(read_compact_string, data, pos, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -189,6 +213,24 @@ class TransactionState(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[TransactionState], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_h(item.error_code)
+            buf += compact_string(item.transactional_id)
+            buf += compact_string(item.transaction_state)
+            buf += _pack_iqqh(
+                item.transaction_timeout_ms,
+                item.transaction_start_time_ms,
+                item.producer_id,
+                item.producer_epoch,
+            )
+            buf += compact_array_count(item.topics)
+            yield from written_slices(TopicData.write_all, out, item.topics, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class DescribeTransactionsResponse(Message):
     FIELDS = ("throttle_time_ms", "transaction_states")
@@ -234,3 +276,13 @@ class DescribeTransactionsResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeTransactionsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += compact_array_count(item.transaction_states)
+            yield from TransactionState.write_slices(out, item.transaction_states, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -17,6 +17,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -105,6 +106,30 @@ class DescribeUserScramCredentialsRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[DescribeUserScramCredentialsRequest], int]]:
+        items: list[DescribeUserScramCredentialsRequest] = []
+        for _ in range(count):
+            item = new(DescribeUserScramCredentialsRequest)
+            size, pos = read_compact_count(data, pos, 2)
+            if size < 0:
+                item.users = None
+            else:
+                item.users, pos = yield from struct_slices(UserName.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -203,6 +228,18 @@ class DescribeUserScramCredentialsResult(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeUserScramCredentialsResult], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.user)
+            buf += _pack_h(item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            buf += compact_array_count(item.credential_infos)
+            yield from written_slices(CredentialInfo.write_all, out, item.credential_infos, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class DescribeUserScramCredentialsResponse(Message):
     FIELDS = ("throttle_time_ms", "error_code", "error_message", "results")
@@ -266,3 +303,14 @@ class DescribeUserScramCredentialsResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribeUserScramCredentialsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            buf += compact_array_count(item.results)
+            yield from DescribeUserScramCredentialsResult.write_slices(out, item.results, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -36,6 +36,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -92,6 +93,33 @@ class TopicPartitions(Struct):
             item.partitions, pos = read_int32s(data, pos)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[TopicPartitions], int]]:
+        items: list[TopicPartitions] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(TopicPartitions)
+                item.topic, pos = read_compact_string(data, pos)
+                item.partitions, pos = read_compact_int32s(data, pos)
+                yield len(item.partitions)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(TopicPartitions)
+            item.topic, pos = read_string(data, pos)
+            item.partitions, pos = read_int32s(data, pos)
+            yield len(item.partitions)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -189,6 +217,48 @@ class ElectLeadersRequest(Message):
             pos += 4
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ElectLeadersRequest], int]]:
+        items: list[ElectLeadersRequest] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(ElectLeadersRequest)
+                (item.election_type,) = _unpack_b(data, pos)
+                pos += 1
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    item.topic_partitions = None
+                else:
+                    item.topic_partitions, pos = yield from TopicPartitions.read_slices(data, pos, version, size)
+                (item.timeout_ms,) = _unpack_i(data, pos)
+                pos += 4
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(ElectLeadersRequest)
+            if version >= 1:
+                (item.election_type,) = _unpack_b(data, pos)
+                pos += 1
+            else:
+                item.election_type = 0
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                item.topic_partitions = None
+            else:
+                item.topic_partitions, pos = yield from TopicPartitions.read_slices(data, pos, version, size)
+            (item.timeout_ms,) = _unpack_i(data, pos)
+            pos += 4
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -305,6 +375,25 @@ class ReplicaElectionResult(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ReplicaElectionResult], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += compact_string(item.topic)
+                buf += compact_array_count(item.partition_result)
+                yield from written_slices(PartitionResult.write_all, out, item.partition_result, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.topic)
+            buf += array_count(item.partition_result)
+            yield from written_slices(PartitionResult.write_all, out, item.partition_result, version)
+            if item.unknown_tags:
+                raise no_tags("ReplicaElectionResult", version)
+            yield 1
+
 
 class ElectLeadersResponse(Message):
     FIELDS = ("throttle_time_ms", "error_code", "replica_election_results")
@@ -388,3 +477,27 @@ class ElectLeadersResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ElectLeadersResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += _pack_ih(item.throttle_time_ms, item.error_code)
+                buf += compact_array_count(item.replica_election_results)
+                yield from ReplicaElectionResult.write_slices(out, item.replica_election_results, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            if version >= 1:
+                buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            else:
+                if item.error_code != 0:
+                    raise no_such_field("ElectLeadersResponse", "error_code", version)
+                buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.replica_election_results)
+            yield from ReplicaElectionResult.write_slices(out, item.replica_election_results, version)
+            if item.unknown_tags:
+                raise no_tags("ElectLeadersResponse", version)
+            yield 1

@@ -24,6 +24,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import check_tag_end, keep_tag, read_tag, read_tag_count, read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -143,6 +144,45 @@ class RequestPartitionData(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestPartitionData], int]]:
+        items: list[RequestPartitionData] = []
+        if version >= 1:
+            for _ in range(count):
+                item = new(RequestPartitionData)
+                item.partition_index, item.leader_id, item.leader_epoch = _unpack_iii(data, pos)
+                pos += 12
+                item.preferred_successors = []
+                size, pos = read_compact_count(data, pos, 21)
+                if size < 0:
+                    raise null_sent("preferred_candidates")
+                item.preferred_candidates, pos = yield from struct_slices(
+                    ReplicaInfo.read_all,
+                    data,
+                    pos,
+                    version,
+                    size,
+                )
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(RequestPartitionData)
+            item.partition_index, item.leader_id, item.leader_epoch = _unpack_iii(data, pos)
+            pos += 12
+            item.preferred_successors, pos = read_int32s(data, pos)
+            yield len(item.preferred_successors)
+            item.preferred_candidates = []
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class RequestTopicData(Struct):
     FIELDS = ("topic_name", "partitions")
@@ -200,6 +240,37 @@ class RequestTopicData(Struct):
             item.partitions, pos = RequestPartitionData.read_all(data, pos, version, size)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestTopicData], int]]:
+        items: list[RequestTopicData] = []
+        if version >= 1:
+            for _ in range(count):
+                item = new(RequestTopicData)
+                item.topic_name, pos = read_compact_string(data, pos)
+                size, pos = read_compact_count(data, pos, 14)
+                if size < 0:
+                    raise null_sent("partitions")
+                item.partitions, pos = yield from RequestPartitionData.read_slices(data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(RequestTopicData)
+            item.topic_name, pos = read_string(data, pos)
+            size, pos = read_count(data, pos, 16)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from RequestPartitionData.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -322,6 +393,42 @@ class EndQuorumEpochRequest(Message):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[EndQuorumEpochRequest], int]]:
+        items: list[EndQuorumEpochRequest] = []
+        if version >= 1:
+            for _ in range(count):
+                item = new(EndQuorumEpochRequest)
+                item.cluster_id, pos = read_nullable_compact_string(data, pos)
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("topics")
+                item.topics, pos = yield from RequestTopicData.read_slices(data, pos, version, size)
+                size, pos = read_compact_count(data, pos, 5)
+                if size < 0:
+                    raise null_sent("leader_endpoints")
+                item.leader_endpoints, pos = yield from struct_slices(LeaderEndpoint.read_all, data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(EndQuorumEpochRequest)
+            item.cluster_id, pos = read_nullable_string(data, pos)
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from RequestTopicData.read_slices(data, pos, version, size)
+            item.leader_endpoints = []
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class ResponsePartitionData(Struct):
     FIELDS = ("partition_index", "error_code", "leader_id", "leader_epoch")
@@ -440,6 +547,25 @@ class ResponseTopicData(Struct):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ResponseTopicData], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 1:
+            for item in items:
+                buf += compact_string(item.topic_name)
+                buf += compact_array_count(item.partitions)
+                yield from written_slices(ResponsePartitionData.write_all, out, item.partitions, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.topic_name)
+            buf += array_count(item.partitions)
+            yield from written_slices(ResponsePartitionData.write_all, out, item.partitions, version)
+            if item.unknown_tags:
+                raise no_tags("ResponseTopicData", version)
+            yield 1
 
 
 class NodeEndpoint(Struct):
@@ -578,3 +704,31 @@ class EndQuorumEpochResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[EndQuorumEpochResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 1:
+            for item in items:
+                buf += _pack_h(item.error_code)
+                buf += compact_array_count(item.topics)
+                yield from ResponseTopicData.write_slices(out, item.topics, version)
+                tags: dict[int, bytes] = {}
+                node_endpoints = item.node_endpoints
+                if node_endpoints:
+                    inner = Writer()
+                    inner.buffer += compact_array_count(node_endpoints)
+                    NodeEndpoint.write_all(inner, node_endpoints, version)
+                    tags[0] = inner.bytes()
+                buf += tagged(tags, item.unknown_tags) if tags or item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_h(item.error_code)
+            buf += array_count(item.topics)
+            yield from ResponseTopicData.write_slices(out, item.topics, version)
+            if item.node_endpoints:
+                raise no_such_field("EndQuorumEpochResponse", "node_endpoints", version)
+            if item.unknown_tags:
+                raise no_tags("EndQuorumEpochResponse", version)
+            yield 1

@@ -50,6 +50,7 @@ from moldau.protocol.primitives import (
     view_nullable_compact_string,
     view_string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import (
     check_tag_end,
     keep_tag,
@@ -359,6 +360,46 @@ class FetchTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[FetchTopic], int]]:
+        items: list[FetchTopic] = []
+        if version >= 12:
+            for _ in range(count):
+                item = new(FetchTopic)
+                if version >= 13:
+                    item.topic = ""
+                else:
+                    item.topic, pos = read_compact_string(data, pos)
+                if version >= 13:
+                    (item.topic_id,) = _unpack_u(data, pos)
+                    pos += 16
+                else:
+                    item.topic_id = ZERO_UUID
+                size, pos = read_compact_count(data, pos, 33)
+                if size < 0:
+                    raise null_sent("partitions")
+                item.partitions, pos = yield from struct_slices(FetchPartition.read_all, data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(FetchTopic)
+            item.topic, pos = read_string(data, pos)
+            item.topic_id = ZERO_UUID
+            size, pos = read_count(data, pos, 16)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from struct_slices(FetchPartition.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class ForgottenTopic(Struct):
     FIELDS = ("topic", "topic_id", "partitions")
@@ -422,6 +463,42 @@ class ForgottenTopic(Struct):
             item.partitions, pos = read_int32s(data, pos)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ForgottenTopic], int]]:
+        items: list[ForgottenTopic] = []
+        if version >= 12:
+            for _ in range(count):
+                item = new(ForgottenTopic)
+                if version >= 13:
+                    item.topic = ""
+                else:
+                    item.topic, pos = read_compact_string(data, pos)
+                if version >= 13:
+                    (item.topic_id,) = _unpack_u(data, pos)
+                    pos += 16
+                else:
+                    item.topic_id = ZERO_UUID
+                item.partitions, pos = read_compact_int32s(data, pos)
+                yield len(item.partitions)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(ForgottenTopic)
+            item.topic, pos = read_string(data, pos)
+            item.topic_id = ZERO_UUID
+            item.partitions, pos = read_int32s(data, pos)
+            yield len(item.partitions)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -683,6 +760,111 @@ class FetchRequest(Message):
             item.replica_state = ReplicaState()
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[FetchRequest], int]]:
+        items: list[FetchRequest] = []
+        if version >= 12:
+            for _ in range(count):
+                item = new(FetchRequest)
+                if version >= 15:
+                    (
+                        item.max_wait_ms,
+                        item.min_bytes,
+                        item.max_bytes,
+                        item.isolation_level,
+                        item.session_id,
+                        item.session_epoch,
+                    ) = _unpack_iiibii(data, pos)
+                    pos += 21
+                    item.replica_id = -1
+                else:
+                    (
+                        item.replica_id,
+                        item.max_wait_ms,
+                        item.min_bytes,
+                        item.max_bytes,
+                        item.isolation_level,
+                        item.session_id,
+                        item.session_epoch,
+                    ) = _unpack_iiiibii(data, pos)
+                    pos += 25
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("topics")
+                item.topics, pos = yield from FetchTopic.read_slices(data, pos, version, size)
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("forgotten_topics_data")
+                item.forgotten_topics_data, pos = yield from ForgottenTopic.read_slices(data, pos, version, size)
+                item.rack_id, pos = read_compact_string(data, pos)
+                item.cluster_id = None
+                item.replica_state = ReplicaState()
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    tags, pos = read_tag_count(data, pos)
+                    for _ in range(tags):
+                        tag, pos, stop = read_tag(data, pos)
+                        if tag == 0:
+                            item.cluster_id, pos = read_nullable_compact_string(data, pos)
+                        elif tag == 1:
+                            if version < 15:
+                                raise misplaced_tag(tag, version)
+                            (item.replica_state,), pos = ReplicaState.read_all(data, pos, version, 1)
+                        else:
+                            item.unknown_tags = keep_tag(item.unknown_tags, tag, data[pos:stop])
+                            pos = stop
+                        check_tag_end(tag, pos, stop)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(FetchRequest)
+            if version >= 7:
+                (
+                    item.replica_id,
+                    item.max_wait_ms,
+                    item.min_bytes,
+                    item.max_bytes,
+                    item.isolation_level,
+                    item.session_id,
+                    item.session_epoch,
+                ) = _unpack_iiiibii(data, pos)
+                pos += 25
+            else:
+                (
+                    item.replica_id,
+                    item.max_wait_ms,
+                    item.min_bytes,
+                    item.max_bytes,
+                    item.isolation_level,
+                ) = _unpack_iiiib(data, pos)
+                pos += 17
+                item.session_id = 0
+                item.session_epoch = -1
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from FetchTopic.read_slices(data, pos, version, size)
+            if version >= 7:
+                size, pos = read_count(data, pos, 6)
+                if size < 0:
+                    raise null_sent("forgotten_topics_data")
+                item.forgotten_topics_data, pos = yield from ForgottenTopic.read_slices(data, pos, version, size)
+            else:
+                item.forgotten_topics_data = []
+            if version >= 11:
+                item.rack_id, pos = read_string(data, pos)
+            else:
+                item.rack_id = ""
+            item.cluster_id = None
+            item.replica_state = ReplicaState()
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -1058,6 +1240,88 @@ class PartitionData(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[PartitionData], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 12:
+            for item in items:
+                buf += _pack_ihqqq(
+                    item.partition_index,
+                    item.error_code,
+                    item.high_watermark,
+                    item.last_stable_offset,
+                    item.log_start_offset,
+                )
+                aborted_transactions = item.aborted_transactions
+                if aborted_transactions is None:
+                    buf += COMPACT_NULL
+                else:
+                    buf += compact_array_count(aborted_transactions)
+                    yield from written_slices(AbortedTransaction.write_all, out, aborted_transactions, version)
+                buf += _pack_i(item.preferred_read_replica)
+                out.nullable_compact_records(item.records)
+                buf = out.buffer
+                tags: dict[int, bytes] = {}
+                diverging_epoch = item.diverging_epoch
+                if diverging_epoch.epoch != -1 or diverging_epoch.end_offset != -1 or diverging_epoch.unknown_tags:
+                    inner = Writer()
+                    EpochEndOffset.write_all(inner, (diverging_epoch,), version)
+                    tags[0] = inner.bytes()
+                current_leader = item.current_leader
+                if current_leader.leader_id != -1 or current_leader.leader_epoch != -1 or current_leader.unknown_tags:
+                    inner = Writer()
+                    LeaderIdAndEpoch.write_all(inner, (current_leader,), version)
+                    tags[1] = inner.bytes()
+                snapshot_id = item.snapshot_id
+                if snapshot_id.end_offset != -1 or snapshot_id.epoch != -1 or snapshot_id.unknown_tags:
+                    inner = Writer()
+                    SnapshotId.write_all(inner, (snapshot_id,), version)
+                    tags[2] = inner.bytes()
+                buf += tagged(tags, item.unknown_tags) if tags or item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            if version >= 5:
+                buf += _pack_ihqqq(
+                    item.partition_index,
+                    item.error_code,
+                    item.high_watermark,
+                    item.last_stable_offset,
+                    item.log_start_offset,
+                )
+            else:
+                buf += _pack_ihqq(item.partition_index, item.error_code, item.high_watermark, item.last_stable_offset)
+            aborted_transactions = item.aborted_transactions
+            if aborted_transactions is None:
+                buf += NULL
+            else:
+                buf += array_count(aborted_transactions)
+                yield from written_slices(AbortedTransaction.write_all, out, aborted_transactions, version)
+            if version >= 11:
+                buf += _pack_i(item.preferred_read_replica)
+            else:
+                if item.preferred_read_replica != -1:
+                    raise no_such_field("PartitionData", "preferred_read_replica", version)
+            out.nullable_records(item.records)
+            buf = out.buffer
+            if (
+                item.diverging_epoch.epoch != -1
+                or item.diverging_epoch.end_offset != -1
+                or item.diverging_epoch.unknown_tags
+            ):
+                raise no_such_field("PartitionData", "diverging_epoch", version)
+            if (
+                item.current_leader.leader_id != -1
+                or item.current_leader.leader_epoch != -1
+                or item.current_leader.unknown_tags
+            ):
+                raise no_such_field("PartitionData", "current_leader", version)
+            if item.snapshot_id.end_offset != -1 or item.snapshot_id.epoch != -1 or item.snapshot_id.unknown_tags:
+                raise no_such_field("PartitionData", "snapshot_id", version)
+            if item.unknown_tags:
+                raise no_tags("PartitionData", version)
+            yield 1
+
 
 class FetchableTopicResponse(Struct):
     FIELDS = ("topic", "topic_id", "partitions")
@@ -1132,6 +1396,30 @@ class FetchableTopicResponse(Struct):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[FetchableTopicResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 12:
+            for item in items:
+                if version <= 12:
+                    buf += compact_string(item.topic)
+                if version >= 13:
+                    buf += _pack_u(item.topic_id)
+                buf += compact_array_count(item.partitions)
+                yield from PartitionData.write_slices(out, item.partitions, version)
+                buf = out.buffer
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.topic)
+            buf += array_count(item.partitions)
+            yield from PartitionData.write_slices(out, item.partitions, version)
+            buf = out.buffer
+            if item.unknown_tags:
+                raise no_tags("FetchableTopicResponse", version)
+            yield 1
 
 
 class NodeEndpoint(Struct):
@@ -1300,3 +1588,42 @@ class FetchResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[FetchResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 12:
+            for item in items:
+                buf += _pack_ihi(item.throttle_time_ms, item.error_code, item.session_id)
+                buf += compact_array_count(item.responses)
+                yield from FetchableTopicResponse.write_slices(out, item.responses, version)
+                buf = out.buffer
+                tags: dict[int, bytes] = {}
+                if version >= 16:
+                    node_endpoints = item.node_endpoints
+                    if node_endpoints:
+                        inner = Writer()
+                        inner.buffer += compact_array_count(node_endpoints)
+                        NodeEndpoint.write_all(inner, node_endpoints, version)
+                        tags[0] = inner.bytes()
+                else:
+                    if item.node_endpoints:
+                        raise no_such_field("FetchResponse", "node_endpoints", version)
+                buf += tagged(tags, item.unknown_tags) if tags or item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            if version >= 7:
+                buf += _pack_ihi(item.throttle_time_ms, item.error_code, item.session_id)
+            else:
+                if item.session_id != 0:
+                    raise no_such_field("FetchResponse", "session_id", version)
+                buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.responses)
+            yield from FetchableTopicResponse.write_slices(out, item.responses, version)
+            buf = out.buffer
+            if item.node_endpoints:
+                raise no_such_field("FetchResponse", "node_endpoints", version)
+            if item.unknown_tags:
+                raise no_tags("FetchResponse", version)
+            yield 1

@@ -21,6 +21,7 @@ from moldau.protocol.primitives import (
     read_nullable_compact_string,
     view_compact_string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import (
     check_tag_end,
     keep_tag,
@@ -188,6 +189,25 @@ class RequestTopicSnapshot(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestTopicSnapshot], int]]:
+        items: list[RequestTopicSnapshot] = []
+        for _ in range(count):
+            item = new(RequestTopicSnapshot)
+            item.name, pos = read_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 30)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from struct_slices(RequestPartitionSnapshot.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class FetchSnapshotRequest(Message):
     FIELDS = ("cluster_id", "replica_id", "max_bytes", "topics")
@@ -256,6 +276,35 @@ class FetchSnapshotRequest(Message):
                         pos = stop
                     check_tag_end(tag, pos, stop)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[FetchSnapshotRequest], int]]:
+        items: list[FetchSnapshotRequest] = []
+        for _ in range(count):
+            item = new(FetchSnapshotRequest)
+            item.replica_id, item.max_bytes = _unpack_ii(data, pos)
+            pos += 8
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from RequestTopicSnapshot.read_slices(data, pos, version, size)
+            item.cluster_id = None
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                tags, pos = read_tag_count(data, pos)
+                for _ in range(tags):
+                    tag, pos, stop = read_tag(data, pos)
+                    if tag == 0:
+                        item.cluster_id, pos = read_nullable_compact_string(data, pos)
+                    else:
+                        item.unknown_tags = keep_tag(item.unknown_tags, tag, data[pos:stop])
+                        pos = stop
+                    check_tag_end(tag, pos, stop)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -447,6 +496,17 @@ class ResponseTopicSnapshot(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ResponseTopicSnapshot], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.name)
+            buf += compact_array_count(item.partitions)
+            yield from written_slices(ResponsePartitionSnapshot.write_all, out, item.partitions, version)
+            buf = out.buffer
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class NodeEndpoint(Struct):
     FIELDS = ("node_id", "host", "port")
@@ -572,3 +632,25 @@ class FetchSnapshotResponse(Message):
                     check_tag_end(tag, pos, stop)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[FetchSnapshotResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += compact_array_count(item.topics)
+            yield from ResponseTopicSnapshot.write_slices(out, item.topics, version)
+            buf = out.buffer
+            tags: dict[int, bytes] = {}
+            if version >= 1:
+                node_endpoints = item.node_endpoints
+                if node_endpoints:
+                    inner = Writer()
+                    inner.buffer += compact_array_count(node_endpoints)
+                    NodeEndpoint.write_all(inner, node_endpoints, version)
+                    tags[0] = inner.bytes()
+            else:
+                if item.node_endpoints:
+                    raise no_such_field("FetchSnapshotResponse", "node_endpoints", version)
+            buf += tagged(tags, item.unknown_tags) if tags or item.unknown_tags else b"\x00"
+            yield 1

@@ -28,6 +28,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -123,6 +124,52 @@ class FindCoordinatorRequest(Message):
             item.coordinator_keys = []
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[FindCoordinatorRequest], int]]:
+        items: list[FindCoordinatorRequest] = []
+        if version >= 3:
+            for _ in range(count):
+                item = new(FindCoordinatorRequest)
+                if version >= 4:
+                    item.key = ""
+                else:
+                    item.key, pos = read_compact_string(data, pos)
+                (item.key_type,) = _unpack_b(data, pos)
+                pos += 1
+                if version >= 4:
+                    size, pos = read_compact_count(data, pos, 1)
+                    if size < 0:
+                        raise null_sent("coordinator_keys")
+                    item.coordinator_keys, pos = yield from value_slices(read_compact_string, data, pos, size)
+                else:
+                    item.coordinator_keys = []
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(FindCoordinatorRequest)
+            item.key, pos = read_string(data, pos)
+            if version >= 1:
+                (item.key_type,) = _unpack_b(data, pos)
+                pos += 1
+            else:
+                item.key_type = 0
+            item.coordinator_keys = []
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -331,3 +378,51 @@ class FindCoordinatorResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[FindCoordinatorResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 3:
+            for item in items:
+                if version >= 4:
+                    if item.error_code != 0:
+                        raise no_such_field("FindCoordinatorResponse", "error_code", version)
+                    buf += _pack_i(item.throttle_time_ms)
+                else:
+                    buf += _pack_ih(item.throttle_time_ms, item.error_code)
+                if version >= 4:
+                    if item.node_id != 0:
+                        raise no_such_field("FindCoordinatorResponse", "node_id", version)
+                    if item.host != "":
+                        raise no_such_field("FindCoordinatorResponse", "host", version)
+                    if item.port != 0:
+                        raise no_such_field("FindCoordinatorResponse", "port", version)
+                else:
+                    buf += nullable_compact_string(item.error_message)
+                    buf += _pack_i(item.node_id)
+                    buf += compact_string(item.host)
+                    buf += _pack_i(item.port)
+                if version >= 4:
+                    buf += compact_array_count(item.coordinators)
+                    yield from written_slices(Coordinator.write_all, out, item.coordinators, version)
+                else:
+                    if item.coordinators:
+                        raise no_such_field("FindCoordinatorResponse", "coordinators", version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            if version >= 1:
+                buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            else:
+                buf += _pack_h(item.error_code)
+            if version >= 1:
+                buf += nullable_string(item.error_message)
+            buf += _pack_i(item.node_id)
+            buf += string(item.host)
+            buf += _pack_i(item.port)
+            if item.coordinators:
+                raise no_such_field("FindCoordinatorResponse", "coordinators", version)
+            if item.unknown_tags:
+                raise no_tags("FindCoordinatorResponse", version)
+            yield 1

@@ -9,6 +9,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_int8s, compact_strings, read_compact_count, read_compact_int8s, read_many
 from moldau.protocol.message import UNSET, Message, new
 from moldau.protocol.primitives import fixed, null_sent, read_compact_string
+from moldau.protocol.slices import Slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -150,3 +151,15 @@ class GetTelemetrySubscriptionsResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[GetTelemetrySubscriptionsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ihui(item.throttle_time_ms, item.error_code, item.client_instance_id, item.subscription_id)
+            buf += compact_int8s(item.accepted_compression_types)
+            buf += _pack_iio(item.push_interval_ms, item.telemetry_max_bytes, item.delta_temporality)
+            buf += compact_strings(item.requested_metrics)
+            yield len(item.requested_metrics)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -24,6 +24,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -164,6 +165,41 @@ class AlterConfigsResource(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AlterConfigsResource], int]]:
+        items: list[AlterConfigsResource] = []
+        if version >= 1:
+            for _ in range(count):
+                item = new(AlterConfigsResource)
+                (item.resource_type,) = _unpack_b(data, pos)
+                pos += 1
+                item.resource_name, pos = read_compact_string(data, pos)
+                size, pos = read_compact_count(data, pos, 4)
+                if size < 0:
+                    raise null_sent("configs")
+                item.configs, pos = yield from struct_slices(AlterableConfig.read_all, data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(AlterConfigsResource)
+            (item.resource_type,) = _unpack_b(data, pos)
+            pos += 1
+            item.resource_name, pos = read_string(data, pos)
+            size, pos = read_count(data, pos, 5)
+            if size < 0:
+                raise null_sent("configs")
+            item.configs, pos = yield from struct_slices(AlterableConfig.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class IncrementalAlterConfigsRequest(Message):
     FIELDS = ("resources", "validate_only")
@@ -228,6 +264,44 @@ class IncrementalAlterConfigsRequest(Message):
             pos += 1
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[IncrementalAlterConfigsRequest], int]]:
+        items: list[IncrementalAlterConfigsRequest] = []
+        if version >= 1:
+            for _ in range(count):
+                item = new(IncrementalAlterConfigsRequest)
+                size, pos = read_compact_count(data, pos, 4)
+                if size < 0:
+                    raise null_sent("resources")
+                item.resources, pos = yield from AlterConfigsResource.read_slices(data, pos, version, size)
+                (item.validate_only,) = _unpack_o(data, pos)
+                pos += 1
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(IncrementalAlterConfigsRequest)
+            size, pos = read_count(data, pos, 7)
+            if size < 0:
+                raise null_sent("resources")
+            item.resources, pos = yield from AlterConfigsResource.read_slices(data, pos, version, size)
+            (item.validate_only,) = _unpack_o(data, pos)
+            pos += 1
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -369,3 +443,22 @@ class IncrementalAlterConfigsResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[IncrementalAlterConfigsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 1:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.responses)
+                yield from written_slices(AlterConfigsResourceResponse.write_all, out, item.responses, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.responses)
+            yield from written_slices(AlterConfigsResourceResponse.write_all, out, item.responses, version)
+            if item.unknown_tags:
+                raise no_tags("IncrementalAlterConfigsResponse", version)
+            yield 1

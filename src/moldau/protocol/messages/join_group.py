@@ -35,6 +35,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -229,6 +230,66 @@ class JoinGroupRequest(Message):
             item.reason = None
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[JoinGroupRequest], int]]:
+        items: list[JoinGroupRequest] = []
+        if version >= 6:
+            for _ in range(count):
+                item = new(JoinGroupRequest)
+                item.group_id, pos = read_compact_string(data, pos)
+                item.session_timeout_ms, item.rebalance_timeout_ms = _unpack_ii(data, pos)
+                pos += 8
+                item.member_id, pos = read_compact_string(data, pos)
+                item.group_instance_id, pos = read_nullable_compact_string(data, pos)
+                item.protocol_type, pos = read_compact_string(data, pos)
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("protocols")
+                item.protocols, pos = yield from struct_slices(
+                    JoinGroupRequestProtocol.read_all,
+                    data,
+                    pos,
+                    version,
+                    size,
+                )
+                if version >= 8:
+                    item.reason, pos = read_nullable_compact_string(data, pos)
+                else:
+                    item.reason = None
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(JoinGroupRequest)
+            item.group_id, pos = read_string(data, pos)
+            if version >= 1:
+                item.session_timeout_ms, item.rebalance_timeout_ms = _unpack_ii(data, pos)
+                pos += 8
+            else:
+                (item.session_timeout_ms,) = _unpack_i(data, pos)
+                pos += 4
+                item.rebalance_timeout_ms = -1
+            item.member_id, pos = read_string(data, pos)
+            if version >= 5:
+                item.group_instance_id, pos = read_nullable_string(data, pos)
+            else:
+                item.group_instance_id = None
+            item.protocol_type, pos = read_string(data, pos)
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("protocols")
+            item.protocols, pos = yield from struct_slices(JoinGroupRequestProtocol.read_all, data, pos, version, size)
+            item.reason = None
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -445,3 +506,49 @@ class JoinGroupResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[JoinGroupResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 6:
+            for item in items:
+                buf += _pack_ihi(item.throttle_time_ms, item.error_code, item.generation_id)
+                if version >= 7:
+                    buf += nullable_compact_string(item.protocol_type)
+                protocol_name = item.protocol_name
+                if protocol_name is None:
+                    if version < 7:
+                        raise null_refused("JoinGroupResponse", "protocol_name", version)
+                    buf += COMPACT_NULL
+                else:
+                    buf += compact_string(protocol_name)
+                buf += compact_string(item.leader)
+                if version >= 9:
+                    buf += _pack_o(item.skip_assignment)
+                else:
+                    if item.skip_assignment:
+                        raise no_such_field("JoinGroupResponse", "skip_assignment", version)
+                buf += compact_string(item.member_id)
+                buf += compact_array_count(item.members)
+                yield from written_slices(JoinGroupResponseMember.write_all, out, item.members, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            if version >= 2:
+                buf += _pack_ihi(item.throttle_time_ms, item.error_code, item.generation_id)
+            else:
+                buf += _pack_hi(item.error_code, item.generation_id)
+            protocol_name = item.protocol_name
+            if protocol_name is None:
+                raise null_refused("JoinGroupResponse", "protocol_name", version)
+            buf += string(protocol_name)
+            buf += string(item.leader)
+            if item.skip_assignment:
+                raise no_such_field("JoinGroupResponse", "skip_assignment", version)
+            buf += string(item.member_id)
+            buf += array_count(item.members)
+            yield from written_slices(JoinGroupResponseMember.write_all, out, item.members, version)
+            if item.unknown_tags:
+                raise no_tags("JoinGroupResponse", version)
+            yield 1

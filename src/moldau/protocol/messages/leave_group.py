@@ -26,6 +26,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -177,6 +178,45 @@ class LeaveGroupRequest(Message):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[LeaveGroupRequest], int]]:
+        items: list[LeaveGroupRequest] = []
+        if version >= 4:
+            for _ in range(count):
+                item = new(LeaveGroupRequest)
+                item.group_id, pos = read_compact_string(data, pos)
+                item.member_id = ""
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("members")
+                item.members, pos = yield from struct_slices(MemberIdentity.read_all, data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(LeaveGroupRequest)
+            item.group_id, pos = read_string(data, pos)
+            if version >= 3:
+                item.member_id = ""
+            else:
+                item.member_id, pos = read_string(data, pos)
+            if version >= 3:
+                size, pos = read_count(data, pos, 4)
+                if size < 0:
+                    raise null_sent("members")
+                item.members, pos = yield from struct_slices(MemberIdentity.read_all, data, pos, version, size)
+            else:
+                item.members = []
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class MemberResponse(Struct):
     FIELDS = ("member_id", "group_instance_id", "error_code")
@@ -324,3 +364,29 @@ class LeaveGroupResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[LeaveGroupResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 4:
+            for item in items:
+                buf += _pack_ih(item.throttle_time_ms, item.error_code)
+                buf += compact_array_count(item.members)
+                yield from written_slices(MemberResponse.write_all, out, item.members, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            if version >= 1:
+                buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            else:
+                buf += _pack_h(item.error_code)
+            if version >= 3:
+                buf += array_count(item.members)
+                yield from written_slices(MemberResponse.write_all, out, item.members, version)
+            else:
+                if item.members:
+                    raise no_such_field("LeaveGroupResponse", "members", version)
+            if item.unknown_tags:
+                raise no_tags("LeaveGroupResponse", version)
+            yield 1

@@ -13,6 +13,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_array_count, compact_int8s, read_compact_count, read_compact_int8s
 from moldau.protocol.message import UNSET, Message, Struct, new, no_such_field
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -61,6 +62,30 @@ class ListConfigResourcesRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ListConfigResourcesRequest], int]]:
+        items: list[ListConfigResourcesRequest] = []
+        for _ in range(count):
+            item = new(ListConfigResourcesRequest)
+            if version >= 1:
+                item.resource_types, pos = read_compact_int8s(data, pos)
+                yield len(item.resource_types)
+            else:
+                item.resource_types = []
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -157,3 +182,13 @@ class ListConfigResourcesResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ListConfigResourcesResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += compact_array_count(item.config_resources)
+            yield from written_slices(ConfigResource.write_all, out, item.config_resources, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

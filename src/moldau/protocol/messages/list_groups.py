@@ -22,6 +22,7 @@ from moldau.protocol.arrays import (
 )
 from moldau.protocol.message import UNSET, Message, Struct, new, no_such_field, no_tags
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string, read_string, string
+from moldau.protocol.slices import Slices, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -104,6 +105,43 @@ class ListGroupsRequest(Message):
             item.types_filter = []
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ListGroupsRequest], int]]:
+        items: list[ListGroupsRequest] = []
+        if version >= 3:
+            for _ in range(count):
+                item = new(ListGroupsRequest)
+                if version >= 4:
+                    size, pos = read_compact_count(data, pos, 1)
+                    if size < 0:
+                        raise null_sent("states_filter")
+                    item.states_filter, pos = yield from value_slices(read_compact_string, data, pos, size)
+                else:
+                    item.states_filter = []
+                if version >= 5:
+                    size, pos = read_compact_count(data, pos, 1)
+                    if size < 0:
+                        raise null_sent("types_filter")
+                    item.types_filter, pos = yield from value_slices(read_compact_string, data, pos, size)
+                else:
+                    item.types_filter = []
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(ListGroupsRequest)
+            item.states_filter = []
+            item.types_filter = []
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -257,3 +295,25 @@ class ListGroupsResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ListGroupsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 3:
+            for item in items:
+                buf += _pack_ih(item.throttle_time_ms, item.error_code)
+                buf += compact_array_count(item.groups)
+                yield from written_slices(ListedGroup.write_all, out, item.groups, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            if version >= 1:
+                buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            else:
+                buf += _pack_h(item.error_code)
+            buf += array_count(item.groups)
+            yield from written_slices(ListedGroup.write_all, out, item.groups, version)
+            if item.unknown_tags:
+                raise no_tags("ListGroupsResponse", version)
+            yield 1

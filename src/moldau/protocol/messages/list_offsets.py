@@ -21,6 +21,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import array_count, compact_array_count, read_compact_count, read_count
 from moldau.protocol.message import UNSET, Message, Struct, new, no_such_field, no_tags
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string, read_string, string
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -149,6 +150,37 @@ class ListOffsetsTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ListOffsetsTopic], int]]:
+        items: list[ListOffsetsTopic] = []
+        if version >= 6:
+            for _ in range(count):
+                item = new(ListOffsetsTopic)
+                item.name, pos = read_compact_string(data, pos)
+                size, pos = read_compact_count(data, pos, 17)
+                if size < 0:
+                    raise null_sent("partitions")
+                item.partitions, pos = yield from struct_slices(ListOffsetsPartition.read_all, data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(ListOffsetsTopic)
+            item.name, pos = read_string(data, pos)
+            size, pos = read_count(data, pos, 12)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from struct_slices(ListOffsetsPartition.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class ListOffsetsRequest(Message):
     FIELDS = ("replica_id", "isolation_level", "topics", "timeout_ms")
@@ -242,6 +274,50 @@ class ListOffsetsRequest(Message):
             item.timeout_ms = 0
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ListOffsetsRequest], int]]:
+        items: list[ListOffsetsRequest] = []
+        if version >= 6:
+            for _ in range(count):
+                item = new(ListOffsetsRequest)
+                item.replica_id, item.isolation_level = _unpack_ib(data, pos)
+                pos += 5
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("topics")
+                item.topics, pos = yield from ListOffsetsTopic.read_slices(data, pos, version, size)
+                if version >= 10:
+                    (item.timeout_ms,) = _unpack_i(data, pos)
+                    pos += 4
+                else:
+                    item.timeout_ms = 0
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(ListOffsetsRequest)
+            if version >= 2:
+                item.replica_id, item.isolation_level = _unpack_ib(data, pos)
+                pos += 5
+            else:
+                (item.replica_id,) = _unpack_i(data, pos)
+                pos += 4
+                item.isolation_level = 0
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from ListOffsetsTopic.read_slices(data, pos, version, size)
+            item.timeout_ms = 0
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -400,6 +476,25 @@ class ListOffsetsTopicResponse(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ListOffsetsTopicResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 6:
+            for item in items:
+                buf += compact_string(item.name)
+                buf += compact_array_count(item.partitions)
+                yield from written_slices(ListOffsetsPartitionResponse.write_all, out, item.partitions, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.name)
+            buf += array_count(item.partitions)
+            yield from written_slices(ListOffsetsPartitionResponse.write_all, out, item.partitions, version)
+            if item.unknown_tags:
+                raise no_tags("ListOffsetsTopicResponse", version)
+            yield 1
+
 
 class ListOffsetsResponse(Message):
     FIELDS = ("throttle_time_ms", "topics")
@@ -469,3 +564,23 @@ class ListOffsetsResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ListOffsetsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 6:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.topics)
+                yield from ListOffsetsTopicResponse.write_slices(out, item.topics, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            if version >= 2:
+                buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.topics)
+            yield from ListOffsetsTopicResponse.write_slices(out, item.topics, version)
+            if item.unknown_tags:
+                raise no_tags("ListOffsetsResponse", version)
+            yield 1

@@ -17,6 +17,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -57,6 +58,28 @@ class ListPartitionReassignmentsTopics(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ListPartitionReassignmentsTopics], int]]:
+        items: list[ListPartitionReassignmentsTopics] = []
+        for _ in range(count):
+            item = new(ListPartitionReassignmentsTopics)
+            item.name, pos = read_compact_string(data, pos)
+            item.partition_indexes, pos = read_compact_int32s(data, pos)
+            yield len(item.partition_indexes)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -118,6 +141,32 @@ class ListPartitionReassignmentsRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ListPartitionReassignmentsRequest], int]]:
+        items: list[ListPartitionReassignmentsRequest] = []
+        for _ in range(count):
+            item = new(ListPartitionReassignmentsRequest)
+            (item.timeout_ms,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                item.topics = None
+            else:
+                item.topics, pos = yield from ListPartitionReassignmentsTopics.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -212,6 +261,16 @@ class OngoingTopicReassignment(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[OngoingTopicReassignment], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.name)
+            buf += compact_array_count(item.partitions)
+            yield from written_slices(OngoingPartitionReassignment.write_all, out, item.partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class ListPartitionReassignmentsResponse(Message):
     FIELDS = ("throttle_time_ms", "error_code", "error_message", "topics")
@@ -275,3 +334,14 @@ class ListPartitionReassignmentsResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ListPartitionReassignmentsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            buf += compact_array_count(item.topics)
+            yield from OngoingTopicReassignment.write_slices(out, item.topics, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -28,6 +28,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -106,6 +107,40 @@ class ListTransactionsRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ListTransactionsRequest], int]]:
+        items: list[ListTransactionsRequest] = []
+        for _ in range(count):
+            item = new(ListTransactionsRequest)
+            size, pos = read_compact_count(data, pos, 1)
+            if size < 0:
+                raise null_sent("state_filters")
+            item.state_filters, pos = yield from value_slices(read_compact_string, data, pos, size)
+            item.producer_id_filters, pos = read_compact_int64s(data, pos)
+            yield len(item.producer_id_filters)
+            if version >= 1:
+                (item.duration_filter,) = _unpack_q(data, pos)
+                pos += 8
+            else:
+                item.duration_filter = -1
+            if version >= 2:
+                item.transactional_id_pattern, pos = read_nullable_compact_string(data, pos)
+            else:
+                item.transactional_id_pattern = None
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -210,3 +245,15 @@ class ListTransactionsResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ListTransactionsResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += compact_strings(item.unknown_state_filters)
+            yield len(item.unknown_state_filters)
+            buf += compact_array_count(item.transaction_states)
+            yield from written_slices(TransactionState.write_all, out, item.transaction_states, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

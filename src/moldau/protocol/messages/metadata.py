@@ -44,6 +44,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -269,6 +270,66 @@ class MetadataRequest(Message):
                 item.include_topic_authorized_operations = False
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[MetadataRequest], int]]:
+        items: list[MetadataRequest] = []
+        if version >= 9:
+            for _ in range(count):
+                item = new(MetadataRequest)
+                size, pos = read_compact_count(data, pos, 2)
+                if size < 0:
+                    item.topics = None
+                else:
+                    item.topics, pos = yield from struct_slices(MetadataRequestTopic.read_all, data, pos, version, size)
+                if version >= 11:
+                    item.allow_auto_topic_creation, item.include_topic_authorized_operations = _unpack_oo(data, pos)
+                    pos += 2
+                    item.include_cluster_authorized_operations = False
+                else:
+                    (
+                        item.allow_auto_topic_creation,
+                        item.include_cluster_authorized_operations,
+                        item.include_topic_authorized_operations,
+                    ) = _unpack_ooo(data, pos)
+                    pos += 3
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(MetadataRequest)
+            size, pos = read_count(data, pos, 2)
+            if size < 0:
+                if version < 1:
+                    raise null_sent("topics")
+                item.topics = None
+            else:
+                item.topics, pos = yield from struct_slices(MetadataRequestTopic.read_all, data, pos, version, size)
+            if version >= 8:
+                (
+                    item.allow_auto_topic_creation,
+                    item.include_cluster_authorized_operations,
+                    item.include_topic_authorized_operations,
+                ) = _unpack_ooo(data, pos)
+                pos += 3
+            elif version >= 4:
+                (item.allow_auto_topic_creation,) = _unpack_o(data, pos)
+                pos += 1
+                item.include_cluster_authorized_operations = False
+                item.include_topic_authorized_operations = False
+            else:
+                item.allow_auto_topic_creation = True
+                item.include_cluster_authorized_operations = False
+                item.include_topic_authorized_operations = False
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -570,6 +631,48 @@ class MetadataResponseTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[MetadataResponseTopic], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 9:
+            for item in items:
+                buf += _pack_h(item.error_code)
+                name = item.name
+                if name is None:
+                    if version < 12:
+                        raise null_refused("MetadataResponseTopic", "name", version)
+                    buf += COMPACT_NULL
+                else:
+                    buf += compact_string(name)
+                if version >= 10:
+                    buf += _pack_uo(item.topic_id, item.is_internal)
+                else:
+                    buf += _pack_o(item.is_internal)
+                buf += compact_array_count(item.partitions)
+                yield from written_slices(MetadataResponsePartition.write_all, out, item.partitions, version)
+                buf += _pack_i(item.topic_authorized_operations)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_h(item.error_code)
+            name = item.name
+            if name is None:
+                raise null_refused("MetadataResponseTopic", "name", version)
+            buf += string(name)
+            if version >= 1:
+                buf += _pack_o(item.is_internal)
+            buf += array_count(item.partitions)
+            yield from written_slices(MetadataResponsePartition.write_all, out, item.partitions, version)
+            if version >= 8:
+                buf += _pack_i(item.topic_authorized_operations)
+            else:
+                if item.topic_authorized_operations != -2147483648:
+                    raise no_such_field("MetadataResponseTopic", "topic_authorized_operations", version)
+            if item.unknown_tags:
+                raise no_tags("MetadataResponseTopic", version)
+            yield 1
+
 
 class MetadataResponse(Message):
     FIELDS = (
@@ -729,3 +832,47 @@ class MetadataResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[MetadataResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 9:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.brokers)
+                yield from written_slices(MetadataResponseBroker.write_all, out, item.brokers, version)
+                buf += nullable_compact_string(item.cluster_id)
+                buf += _pack_i(item.controller_id)
+                buf += compact_array_count(item.topics)
+                yield from MetadataResponseTopic.write_slices(out, item.topics, version)
+                if version >= 13:
+                    if item.cluster_authorized_operations != -2147483648:
+                        raise no_such_field("MetadataResponse", "cluster_authorized_operations", version)
+                    buf += _pack_h(item.error_code)
+                elif version >= 11:
+                    if item.cluster_authorized_operations != -2147483648:
+                        raise no_such_field("MetadataResponse", "cluster_authorized_operations", version)
+                else:
+                    buf += _pack_i(item.cluster_authorized_operations)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            if version >= 3:
+                buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.brokers)
+            yield from written_slices(MetadataResponseBroker.write_all, out, item.brokers, version)
+            if version >= 2:
+                buf += nullable_string(item.cluster_id)
+            if version >= 1:
+                buf += _pack_i(item.controller_id)
+            buf += array_count(item.topics)
+            yield from MetadataResponseTopic.write_slices(out, item.topics, version)
+            if version >= 8:
+                buf += _pack_i(item.cluster_authorized_operations)
+            else:
+                if item.cluster_authorized_operations != -2147483648:
+                    raise no_such_field("MetadataResponse", "cluster_authorized_operations", version)
+            if item.unknown_tags:
+                raise no_tags("MetadataResponse", version)
+            yield 1

@@ -30,6 +30,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -192,6 +193,63 @@ class OffsetCommitRequestTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[OffsetCommitRequestTopic], int]]:
+        items: list[OffsetCommitRequestTopic] = []
+        if version >= 8:
+            for _ in range(count):
+                item = new(OffsetCommitRequestTopic)
+                if version >= 10:
+                    item.name = ""
+                else:
+                    item.name, pos = read_compact_string(data, pos)
+                if version >= 10:
+                    (item.topic_id,) = _unpack_u(data, pos)
+                    pos += 16
+                else:
+                    item.topic_id = ZERO_UUID
+                size, pos = read_compact_count(data, pos, 18)
+                if size < 0:
+                    raise null_sent("partitions")
+                item.partitions, pos = yield from struct_slices(
+                    OffsetCommitRequestPartition.read_all,
+                    data,
+                    pos,
+                    version,
+                    size,
+                )
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(OffsetCommitRequestTopic)
+            item.name, pos = read_string(data, pos)
+            item.topic_id = ZERO_UUID
+            size, pos = read_count(data, pos, 14)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from struct_slices(
+                OffsetCommitRequestPartition.read_all,
+                data,
+                pos,
+                version,
+                size,
+            )
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class OffsetCommitRequest(Message):
     FIELDS = (
@@ -307,6 +365,54 @@ class OffsetCommitRequest(Message):
             item.topics, pos = OffsetCommitRequestTopic.read_all(data, pos, version, size)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[OffsetCommitRequest], int]]:
+        items: list[OffsetCommitRequest] = []
+        if version >= 8:
+            for _ in range(count):
+                item = new(OffsetCommitRequest)
+                item.group_id, pos = read_compact_string(data, pos)
+                (item.generation_id_or_member_epoch,) = _unpack_i(data, pos)
+                pos += 4
+                item.member_id, pos = read_compact_string(data, pos)
+                item.group_instance_id, pos = read_nullable_compact_string(data, pos)
+                item.retention_time_ms = -1
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("topics")
+                item.topics, pos = yield from OffsetCommitRequestTopic.read_slices(data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(OffsetCommitRequest)
+            item.group_id, pos = read_string(data, pos)
+            (item.generation_id_or_member_epoch,) = _unpack_i(data, pos)
+            pos += 4
+            item.member_id, pos = read_string(data, pos)
+            if version >= 7:
+                item.group_instance_id, pos = read_nullable_string(data, pos)
+            else:
+                item.group_instance_id = None
+            if version >= 5:
+                item.retention_time_ms = -1
+            else:
+                (item.retention_time_ms,) = _unpack_q(data, pos)
+                pos += 8
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from OffsetCommitRequestTopic.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -437,6 +543,28 @@ class OffsetCommitResponseTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[OffsetCommitResponseTopic], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 8:
+            for item in items:
+                if version <= 9:
+                    buf += compact_string(item.name)
+                if version >= 10:
+                    buf += _pack_u(item.topic_id)
+                buf += compact_array_count(item.partitions)
+                yield from written_slices(OffsetCommitResponsePartition.write_all, out, item.partitions, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.name)
+            buf += array_count(item.partitions)
+            yield from written_slices(OffsetCommitResponsePartition.write_all, out, item.partitions, version)
+            if item.unknown_tags:
+                raise no_tags("OffsetCommitResponseTopic", version)
+            yield 1
+
 
 class OffsetCommitResponse(Message):
     FIELDS = ("throttle_time_ms", "topics")
@@ -506,3 +634,23 @@ class OffsetCommitResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[OffsetCommitResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 8:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.topics)
+                yield from OffsetCommitResponseTopic.write_slices(out, item.topics, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            if version >= 3:
+                buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.topics)
+            yield from OffsetCommitResponseTopic.write_slices(out, item.topics, version)
+            if item.unknown_tags:
+                raise no_tags("OffsetCommitResponse", version)
+            yield 1

@@ -9,6 +9,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import array_count, read_count
 from moldau.protocol.message import UNSET, Message, Struct, new, no_tags
 from moldau.protocol.primitives import fixed, null_sent, read_string, string
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.wire import Writer
 
 _pack_hi, _unpack_hi = fixed("hi")
@@ -82,6 +83,32 @@ class OffsetDeleteRequestTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[OffsetDeleteRequestTopic], int]]:
+        items: list[OffsetDeleteRequestTopic] = []
+        for _ in range(count):
+            item = new(OffsetDeleteRequestTopic)
+            item.name, pos = read_string(data, pos)
+            size, pos = read_count(data, pos, 4)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from struct_slices(
+                OffsetDeleteRequestPartition.read_all,
+                data,
+                pos,
+                version,
+                size,
+            )
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class OffsetDeleteRequest(Message):
     FIELDS = ("group_id", "topics")
@@ -122,6 +149,21 @@ class OffsetDeleteRequest(Message):
             item.topics, pos = OffsetDeleteRequestTopic.read_all(data, pos, version, size)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[OffsetDeleteRequest], int]]:
+        items: list[OffsetDeleteRequest] = []
+        for _ in range(count):
+            item = new(OffsetDeleteRequest)
+            item.group_id, pos = read_string(data, pos)
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from OffsetDeleteRequestTopic.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -193,6 +235,17 @@ class OffsetDeleteResponseTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[OffsetDeleteResponseTopic], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += string(item.name)
+            buf += array_count(item.partitions)
+            yield from written_slices(OffsetDeleteResponsePartition.write_all, out, item.partitions, version)
+            if item.unknown_tags:
+                raise no_tags("OffsetDeleteResponseTopic", version)
+            yield 1
+
 
 class OffsetDeleteResponse(Message):
     FIELDS = ("error_code", "throttle_time_ms", "topics")
@@ -243,3 +296,14 @@ class OffsetDeleteResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[OffsetDeleteResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_hi(item.error_code, item.throttle_time_ms)
+            buf += array_count(item.topics)
+            yield from OffsetDeleteResponseTopic.write_slices(out, item.topics, version)
+            if item.unknown_tags:
+                raise no_tags("OffsetDeleteResponse", version)
+            yield 1

@@ -41,6 +41,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -103,6 +104,38 @@ class OffsetFetchRequestTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[OffsetFetchRequestTopic], int]]:
+        items: list[OffsetFetchRequestTopic] = []
+        if version >= 6:
+            for _ in range(count):
+                item = new(OffsetFetchRequestTopic)
+                item.name, pos = read_compact_string(data, pos)
+                item.partition_indexes, pos = read_compact_int32s(data, pos)
+                yield len(item.partition_indexes)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(OffsetFetchRequestTopic)
+            item.name, pos = read_string(data, pos)
+            item.partition_indexes, pos = read_int32s(data, pos)
+            yield len(item.partition_indexes)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class OffsetFetchRequestTopics(Struct):
     FIELDS = ("name", "topic_id", "partition_indexes")
@@ -150,6 +183,36 @@ class OffsetFetchRequestTopics(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[OffsetFetchRequestTopics], int]]:
+        items: list[OffsetFetchRequestTopics] = []
+        for _ in range(count):
+            item = new(OffsetFetchRequestTopics)
+            if version >= 10:
+                item.name = ""
+            else:
+                item.name, pos = read_compact_string(data, pos)
+            if version >= 10:
+                (item.topic_id,) = _unpack_u(data, pos)
+                pos += 16
+            else:
+                item.topic_id = ZERO_UUID
+            item.partition_indexes, pos = read_compact_int32s(data, pos)
+            yield len(item.partition_indexes)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -216,6 +279,38 @@ class OffsetFetchRequestGroup(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[OffsetFetchRequestGroup], int]]:
+        items: list[OffsetFetchRequestGroup] = []
+        for _ in range(count):
+            item = new(OffsetFetchRequestGroup)
+            item.group_id, pos = read_compact_string(data, pos)
+            if version >= 9:
+                item.member_id, pos = read_nullable_compact_string(data, pos)
+                (item.member_epoch,) = _unpack_i(data, pos)
+                pos += 4
+            else:
+                item.member_id = None
+                item.member_epoch = -1
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                item.topics = None
+            else:
+                item.topics, pos = yield from OffsetFetchRequestTopics.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -344,6 +439,59 @@ class OffsetFetchRequest(Message):
             item.require_stable = False
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[OffsetFetchRequest], int]]:
+        items: list[OffsetFetchRequest] = []
+        if version >= 6:
+            for _ in range(count):
+                item = new(OffsetFetchRequest)
+                if version >= 8:
+                    item.group_id = ""
+                    item.topics = []
+                else:
+                    item.group_id, pos = read_compact_string(data, pos)
+                    size, pos = read_compact_count(data, pos, 3)
+                    if size < 0:
+                        item.topics = None
+                    else:
+                        item.topics, pos = yield from OffsetFetchRequestTopic.read_slices(data, pos, version, size)
+                if version >= 8:
+                    size, pos = read_compact_count(data, pos, 3)
+                    if size < 0:
+                        raise null_sent("groups")
+                    item.groups, pos = yield from OffsetFetchRequestGroup.read_slices(data, pos, version, size)
+                else:
+                    item.groups = []
+                if version >= 7:
+                    (item.require_stable,) = _unpack_o(data, pos)
+                    pos += 1
+                else:
+                    item.require_stable = False
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(OffsetFetchRequest)
+            item.group_id, pos = read_string(data, pos)
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                if version < 2:
+                    raise null_sent("topics")
+                item.topics = None
+            else:
+                item.topics, pos = yield from OffsetFetchRequestTopic.read_slices(data, pos, version, size)
+            item.groups = []
+            item.require_stable = False
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -486,6 +634,25 @@ class OffsetFetchResponseTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[OffsetFetchResponseTopic], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 6:
+            for item in items:
+                buf += compact_string(item.name)
+                buf += compact_array_count(item.partitions)
+                yield from written_slices(OffsetFetchResponsePartition.write_all, out, item.partitions, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.name)
+            buf += array_count(item.partitions)
+            yield from written_slices(OffsetFetchResponsePartition.write_all, out, item.partitions, version)
+            if item.unknown_tags:
+                raise no_tags("OffsetFetchResponseTopic", version)
+            yield 1
+
 
 class OffsetFetchResponsePartitions(Struct):
     FIELDS = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code")
@@ -599,6 +766,19 @@ class OffsetFetchResponseTopics(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[OffsetFetchResponseTopics], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            if version <= 9:
+                buf += compact_string(item.name)
+            if version >= 10:
+                buf += _pack_u(item.topic_id)
+            buf += compact_array_count(item.partitions)
+            yield from written_slices(OffsetFetchResponsePartitions.write_all, out, item.partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class OffsetFetchResponseGroup(Struct):
     FIELDS = ("group_id", "topics", "error_code")
@@ -649,6 +829,17 @@ class OffsetFetchResponseGroup(Struct):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[OffsetFetchResponseGroup], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.group_id)
+            buf += compact_array_count(item.topics)
+            yield from OffsetFetchResponseTopics.write_slices(out, item.topics, version)
+            buf += _pack_h(item.error_code)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
 
 
 class OffsetFetchResponse(Message):
@@ -764,3 +955,38 @@ class OffsetFetchResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[OffsetFetchResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 6:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                if version >= 8:
+                    if item.topics:
+                        raise no_such_field("OffsetFetchResponse", "topics", version)
+                else:
+                    buf += compact_array_count(item.topics)
+                    yield from OffsetFetchResponseTopic.write_slices(out, item.topics, version)
+                    buf += _pack_h(item.error_code)
+                if version >= 8:
+                    buf += compact_array_count(item.groups)
+                    yield from OffsetFetchResponseGroup.write_slices(out, item.groups, version)
+                else:
+                    if item.groups:
+                        raise no_such_field("OffsetFetchResponse", "groups", version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            if version >= 3:
+                buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.topics)
+            yield from OffsetFetchResponseTopic.write_slices(out, item.topics, version)
+            if version >= 2:
+                buf += _pack_h(item.error_code)
+            if item.groups:
+                raise no_such_field("OffsetFetchResponse", "groups", version)
+            if item.unknown_tags:
+                raise no_tags("OffsetFetchResponse", version)
+            yield 1

@@ -15,6 +15,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import array_count, compact_array_count, read_compact_count, read_count
 from moldau.protocol.message import UNSET, Message, Struct, new, no_tags
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string, read_string, string
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -132,6 +133,43 @@ class OffsetForLeaderTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[OffsetForLeaderTopic], int]]:
+        items: list[OffsetForLeaderTopic] = []
+        if version >= 4:
+            for _ in range(count):
+                item = new(OffsetForLeaderTopic)
+                item.topic, pos = read_compact_string(data, pos)
+                size, pos = read_compact_count(data, pos, 13)
+                if size < 0:
+                    raise null_sent("partitions")
+                item.partitions, pos = yield from struct_slices(
+                    OffsetForLeaderPartition.read_all,
+                    data,
+                    pos,
+                    version,
+                    size,
+                )
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(OffsetForLeaderTopic)
+            item.topic, pos = read_string(data, pos)
+            size, pos = read_count(data, pos, 12)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from struct_slices(OffsetForLeaderPartition.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class OffsetForLeaderEpochRequest(Message):
     FIELDS = ("replica_id", "topics")
@@ -200,6 +238,47 @@ class OffsetForLeaderEpochRequest(Message):
             item.topics, pos = OffsetForLeaderTopic.read_all(data, pos, version, size)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[OffsetForLeaderEpochRequest], int]]:
+        items: list[OffsetForLeaderEpochRequest] = []
+        if version >= 4:
+            for _ in range(count):
+                item = new(OffsetForLeaderEpochRequest)
+                (item.replica_id,) = _unpack_i(data, pos)
+                pos += 4
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("topics")
+                item.topics, pos = yield from OffsetForLeaderTopic.read_slices(data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(OffsetForLeaderEpochRequest)
+            if version >= 3:
+                (item.replica_id,) = _unpack_i(data, pos)
+                pos += 4
+            else:
+                item.replica_id = -2
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from OffsetForLeaderTopic.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -321,6 +400,25 @@ class OffsetForLeaderTopicResult(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[OffsetForLeaderTopicResult], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 4:
+            for item in items:
+                buf += compact_string(item.topic)
+                buf += compact_array_count(item.partitions)
+                yield from written_slices(EpochEndOffset.write_all, out, item.partitions, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.topic)
+            buf += array_count(item.partitions)
+            yield from written_slices(EpochEndOffset.write_all, out, item.partitions, version)
+            if item.unknown_tags:
+                raise no_tags("OffsetForLeaderTopicResult", version)
+            yield 1
+
 
 class OffsetForLeaderEpochResponse(Message):
     FIELDS = ("throttle_time_ms", "topics")
@@ -386,3 +484,22 @@ class OffsetForLeaderEpochResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[OffsetForLeaderEpochResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 4:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.topics)
+                yield from OffsetForLeaderTopicResult.write_slices(out, item.topics, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.topics)
+            yield from OffsetForLeaderTopicResult.write_slices(out, item.topics, version)
+            if item.unknown_tags:
+                raise no_tags("OffsetForLeaderEpochResponse", version)
+            yield 1

@@ -38,6 +38,7 @@ from moldau.protocol.primitives import (
     view_nullable_string,
     view_string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import (
     check_tag_end,
     keep_tag,
@@ -193,6 +194,52 @@ class TopicProduceData(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: memoryview, pos: int, version: int, count: int) -> Slices[tuple[list[TopicProduceData], int]]:
+        items: list[TopicProduceData] = []
+        if version >= 9:
+            for _ in range(count):
+                item = new(TopicProduceData)
+                if version >= 13:
+                    item.name = ""
+                else:
+                    item.name, pos = view_compact_string(data, pos)
+                if version >= 13:
+                    (item.topic_id,) = _unpack_u(data, pos)
+                    pos += 16
+                else:
+                    item.topic_id = ZERO_UUID
+                size, pos = read_compact_count(data, pos, 6)
+                if size < 0:
+                    raise null_sent("partition_data")
+                item.partition_data, pos = yield from struct_slices(
+                    PartitionProduceData.read_all,
+                    data,
+                    pos,
+                    version,
+                    size,
+                )
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(TopicProduceData)
+            item.name, pos = view_string(data, pos)
+            item.topic_id = ZERO_UUID
+            size, pos = read_count(data, pos, 8)
+            if size < 0:
+                raise null_sent("partition_data")
+            item.partition_data, pos = yield from struct_slices(PartitionProduceData.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class ProduceRequest(Message):
     FIELDS = ("transactional_id", "acks", "timeout_ms", "topic_data")
@@ -275,6 +322,41 @@ class ProduceRequest(Message):
             item.topic_data, pos = TopicProduceData.read_all(data, pos, version, size)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: memoryview, pos: int, version: int, count: int) -> Slices[tuple[list[ProduceRequest], int]]:
+        items: list[ProduceRequest] = []
+        if version >= 9:
+            for _ in range(count):
+                item = new(ProduceRequest)
+                item.transactional_id, pos = view_nullable_compact_string(data, pos)
+                item.acks, item.timeout_ms = _unpack_hi(data, pos)
+                pos += 6
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("topic_data")
+                item.topic_data, pos = yield from TopicProduceData.read_slices(data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(ProduceRequest)
+            item.transactional_id, pos = view_nullable_string(data, pos)
+            item.acks, item.timeout_ms = _unpack_hi(data, pos)
+            pos += 6
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("topic_data")
+            item.topic_data, pos = yield from TopicProduceData.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -535,6 +617,67 @@ class PartitionProduceResponse(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[PartitionProduceResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 9:
+            for item in items:
+                buf += _pack_ihqqq(
+                    item.index,
+                    item.error_code,
+                    item.base_offset,
+                    item.log_append_time_ms,
+                    item.log_start_offset,
+                )
+                buf += compact_array_count(item.record_errors)
+                yield from written_slices(BatchIndexAndErrorMessage.write_all, out, item.record_errors, version)
+                buf += nullable_compact_string(item.error_message)
+                tags: dict[int, bytes] = {}
+                if version >= 10:
+                    current_leader = item.current_leader
+                    if (
+                        current_leader.leader_id != -1
+                        or current_leader.leader_epoch != -1
+                        or current_leader.unknown_tags
+                    ):
+                        inner = Writer()
+                        LeaderIdAndEpoch.write_all(inner, (current_leader,), version)
+                        tags[0] = inner.bytes()
+                else:
+                    if (
+                        item.current_leader.leader_id != -1
+                        or item.current_leader.leader_epoch != -1
+                        or item.current_leader.unknown_tags
+                    ):
+                        raise no_such_field("PartitionProduceResponse", "current_leader", version)
+                buf += tagged(tags, item.unknown_tags) if tags or item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            if version >= 5:
+                buf += _pack_ihqqq(
+                    item.index,
+                    item.error_code,
+                    item.base_offset,
+                    item.log_append_time_ms,
+                    item.log_start_offset,
+                )
+            else:
+                buf += _pack_ihqq(item.index, item.error_code, item.base_offset, item.log_append_time_ms)
+            if version >= 8:
+                buf += array_count(item.record_errors)
+                yield from written_slices(BatchIndexAndErrorMessage.write_all, out, item.record_errors, version)
+                buf += nullable_string(item.error_message)
+            if (
+                item.current_leader.leader_id != -1
+                or item.current_leader.leader_epoch != -1
+                or item.current_leader.unknown_tags
+            ):
+                raise no_such_field("PartitionProduceResponse", "current_leader", version)
+            if item.unknown_tags:
+                raise no_tags("PartitionProduceResponse", version)
+            yield 1
+
 
 class TopicProduceResponse(Struct):
     FIELDS = ("name", "topic_id", "partition_responses")
@@ -613,6 +756,28 @@ class TopicProduceResponse(Struct):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[TopicProduceResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 9:
+            for item in items:
+                if version <= 12:
+                    buf += compact_string(item.name)
+                if version >= 13:
+                    buf += _pack_u(item.topic_id)
+                buf += compact_array_count(item.partition_responses)
+                yield from PartitionProduceResponse.write_slices(out, item.partition_responses, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.name)
+            buf += array_count(item.partition_responses)
+            yield from PartitionProduceResponse.write_slices(out, item.partition_responses, version)
+            if item.unknown_tags:
+                raise no_tags("TopicProduceResponse", version)
+            yield 1
 
 
 class NodeEndpoint(Struct):
@@ -761,3 +926,35 @@ class ProduceResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ProduceResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 9:
+            for item in items:
+                buf += compact_array_count(item.responses)
+                yield from TopicProduceResponse.write_slices(out, item.responses, version)
+                buf += _pack_i(item.throttle_time_ms)
+                tags: dict[int, bytes] = {}
+                if version >= 10:
+                    node_endpoints = item.node_endpoints
+                    if node_endpoints:
+                        inner = Writer()
+                        inner.buffer += compact_array_count(node_endpoints)
+                        NodeEndpoint.write_all(inner, node_endpoints, version)
+                        tags[0] = inner.bytes()
+                else:
+                    if item.node_endpoints:
+                        raise no_such_field("ProduceResponse", "node_endpoints", version)
+                buf += tagged(tags, item.unknown_tags) if tags or item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += array_count(item.responses)
+            yield from TopicProduceResponse.write_slices(out, item.responses, version)
+            buf += _pack_i(item.throttle_time_ms)
+            if item.node_endpoints:
+                raise no_such_field("ProduceResponse", "node_endpoints", version)
+            if item.unknown_tags:
+                raise no_tags("ProduceResponse", version)
+            yield 1

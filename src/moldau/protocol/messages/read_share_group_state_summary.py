@@ -20,6 +20,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -106,6 +107,26 @@ class ReadStateSummaryData(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ReadStateSummaryData], int]]:
+        items: list[ReadStateSummaryData] = []
+        for _ in range(count):
+            item = new(ReadStateSummaryData)
+            (item.topic_id,) = _unpack_u(data, pos)
+            pos += 16
+            size, pos = read_compact_count(data, pos, 9)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from struct_slices(PartitionData.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class ReadShareGroupStateSummaryRequest(Message):
     FIELDS = ("group_id", "topics")
@@ -154,6 +175,30 @@ class ReadShareGroupStateSummaryRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ReadShareGroupStateSummaryRequest], int]]:
+        items: list[ReadShareGroupStateSummaryRequest] = []
+        for _ in range(count):
+            item = new(ReadShareGroupStateSummaryRequest)
+            item.group_id, pos = read_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from ReadStateSummaryData.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -278,6 +323,16 @@ class ReadStateSummaryResult(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ReadStateSummaryResult], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_u(item.topic_id)
+            buf += compact_array_count(item.partitions)
+            yield from written_slices(PartitionResult.write_all, out, item.partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class ReadShareGroupStateSummaryResponse(Message):
     FIELDS = ("results",)
@@ -323,3 +378,12 @@ class ReadShareGroupStateSummaryResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ReadShareGroupStateSummaryResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_array_count(item.results)
+            yield from ReadStateSummaryResult.write_slices(out, item.results, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

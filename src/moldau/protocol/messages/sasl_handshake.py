@@ -13,6 +13,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import read_count, read_many, strings
 from moldau.protocol.message import UNSET, Message, new, no_tags
 from moldau.protocol.primitives import fixed, null_sent, read_string, string
+from moldau.protocol.slices import Slices
 from moldau.protocol.wire import Writer
 
 _pack_h, _unpack_h = fixed("h")
@@ -92,3 +93,14 @@ class SaslHandshakeResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[SaslHandshakeResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_h(item.error_code)
+            buf += strings(item.mechanisms)
+            yield len(item.mechanisms)
+            if item.unknown_tags:
+                raise no_tags("SaslHandshakeResponse", version)
+            yield 1

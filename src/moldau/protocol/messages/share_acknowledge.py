@@ -20,6 +20,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -70,6 +71,24 @@ class AcknowledgementBatch(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AcknowledgementBatch], int]]:
+        items: list[AcknowledgementBatch] = []
+        for _ in range(count):
+            item = new(AcknowledgementBatch)
+            item.first_offset, item.last_offset = _unpack_qq(data, pos)
+            pos += 16
+            item.acknowledge_types, pos = read_compact_int8s(data, pos)
+            yield len(item.acknowledge_types)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class AcknowledgePartition(Struct):
     FIELDS = ("partition_index", "acknowledgement_batches")
@@ -116,6 +135,26 @@ class AcknowledgePartition(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AcknowledgePartition], int]]:
+        items: list[AcknowledgePartition] = []
+        for _ in range(count):
+            item = new(AcknowledgePartition)
+            (item.partition_index,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("acknowledgement_batches")
+            item.acknowledgement_batches, pos = yield from AcknowledgementBatch.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class AcknowledgeTopic(Struct):
     FIELDS = ("topic_id", "partitions")
@@ -155,6 +194,26 @@ class AcknowledgeTopic(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AcknowledgeTopic], int]]:
+        items: list[AcknowledgeTopic] = []
+        for _ in range(count):
+            item = new(AcknowledgeTopic)
+            (item.topic_id,) = _unpack_u(data, pos)
+            pos += 16
+            size, pos = read_compact_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from AcknowledgePartition.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -229,6 +288,38 @@ class ShareAcknowledgeRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ShareAcknowledgeRequest], int]]:
+        items: list[ShareAcknowledgeRequest] = []
+        for _ in range(count):
+            item = new(ShareAcknowledgeRequest)
+            item.group_id, pos = read_nullable_compact_string(data, pos)
+            item.member_id, pos = read_nullable_compact_string(data, pos)
+            if version >= 2:
+                item.share_session_epoch, item.is_renew_ack = _unpack_io(data, pos)
+                pos += 5
+            else:
+                (item.share_session_epoch,) = _unpack_i(data, pos)
+                pos += 4
+                item.is_renew_ack = False
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from AcknowledgeTopic.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -356,6 +447,16 @@ class ShareAcknowledgeTopicResponse(Struct):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ShareAcknowledgeTopicResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_u(item.topic_id)
+            buf += compact_array_count(item.partitions)
+            yield from written_slices(PartitionData.write_all, out, item.partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
 
 
 class NodeEndpoint(Struct):
@@ -487,3 +588,18 @@ class ShareAcknowledgeResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ShareAcknowledgeResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            if version >= 2:
+                buf += _pack_i(item.acquisition_lock_timeout_ms)
+            buf += compact_array_count(item.responses)
+            yield from ShareAcknowledgeTopicResponse.write_slices(out, item.responses, version)
+            buf += compact_array_count(item.node_endpoints)
+            yield from written_slices(NodeEndpoint.write_all, out, item.node_endpoints, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -30,6 +30,7 @@ from moldau.protocol.primitives import (
     view_compact_string,
     view_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Records, Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -83,6 +84,24 @@ class AcknowledgementBatch(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AcknowledgementBatch], int]]:
+        items: list[AcknowledgementBatch] = []
+        for _ in range(count):
+            item = new(AcknowledgementBatch)
+            item.first_offset, item.last_offset = _unpack_qq(data, pos)
+            pos += 16
+            item.acknowledge_types, pos = read_compact_int8s(data, pos)
+            yield len(item.acknowledge_types)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class FetchPartition(Struct):
     FIELDS = ("partition_index", "acknowledgement_batches")
@@ -129,6 +148,26 @@ class FetchPartition(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[FetchPartition], int]]:
+        items: list[FetchPartition] = []
+        for _ in range(count):
+            item = new(FetchPartition)
+            (item.partition_index,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("acknowledgement_batches")
+            item.acknowledgement_batches, pos = yield from AcknowledgementBatch.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class FetchTopic(Struct):
     FIELDS = ("topic_id", "partitions")
@@ -170,6 +209,26 @@ class FetchTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[FetchTopic], int]]:
+        items: list[FetchTopic] = []
+        for _ in range(count):
+            item = new(FetchTopic)
+            (item.topic_id,) = _unpack_u(data, pos)
+            pos += 16
+            size, pos = read_compact_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from FetchPartition.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class ForgottenTopic(Struct):
     FIELDS = ("topic_id", "partitions")
@@ -205,6 +264,24 @@ class ForgottenTopic(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ForgottenTopic], int]]:
+        items: list[ForgottenTopic] = []
+        for _ in range(count):
+            item = new(ForgottenTopic)
+            (item.topic_id,) = _unpack_u(data, pos)
+            pos += 16
+            item.partitions, pos = read_compact_int32s(data, pos)
+            yield len(item.partitions)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -352,6 +429,54 @@ class ShareFetchRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ShareFetchRequest], int]]:
+        items: list[ShareFetchRequest] = []
+        for _ in range(count):
+            item = new(ShareFetchRequest)
+            item.group_id, pos = read_nullable_compact_string(data, pos)
+            item.member_id, pos = read_nullable_compact_string(data, pos)
+            if version >= 2:
+                (
+                    item.share_session_epoch,
+                    item.max_wait_ms,
+                    item.min_bytes,
+                    item.max_bytes,
+                    item.max_records,
+                    item.batch_size,
+                    item.share_acquire_mode,
+                    item.is_renew_ack,
+                ) = _unpack_iiiiiibo(data, pos)
+                pos += 26
+            else:
+                (
+                    item.share_session_epoch,
+                    item.max_wait_ms,
+                    item.min_bytes,
+                    item.max_bytes,
+                    item.max_records,
+                    item.batch_size,
+                ) = _unpack_iiiiii(data, pos)
+                pos += 24
+                item.share_acquire_mode = 0
+                item.is_renew_ack = False
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from FetchTopic.read_slices(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("forgotten_topics_data")
+            item.forgotten_topics_data, pos = yield from ForgottenTopic.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -511,6 +636,22 @@ class PartitionData(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[PartitionData], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.partition_index, item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            buf += _pack_h(item.acknowledge_error_code)
+            buf += nullable_compact_string(item.acknowledge_error_message)
+            yield from written_slices(LeaderIdAndEpoch.write_all, out, (item.current_leader,), version)
+            out.compact_records(item.records)
+            buf = out.buffer
+            buf += compact_array_count(item.acquired_records)
+            yield from written_slices(AcquiredRecords.write_all, out, item.acquired_records, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class ShareFetchableTopicResponse(Struct):
     FIELDS = ("topic_id", "partitions")
@@ -552,6 +693,17 @@ class ShareFetchableTopicResponse(Struct):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ShareFetchableTopicResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_u(item.topic_id)
+            buf += compact_array_count(item.partitions)
+            yield from PartitionData.write_slices(out, item.partitions, version)
+            buf = out.buffer
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
 
 
 class NodeEndpoint(Struct):
@@ -681,3 +833,18 @@ class ShareFetchResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ShareFetchResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            buf += _pack_i(item.acquisition_lock_timeout_ms)
+            buf += compact_array_count(item.responses)
+            yield from ShareFetchableTopicResponse.write_slices(out, item.responses, version)
+            buf = out.buffer
+            buf += compact_array_count(item.node_endpoints)
+            yield from written_slices(NodeEndpoint.write_all, out, item.node_endpoints, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -23,6 +23,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -76,6 +77,31 @@ class ShareGroupDescribeRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ShareGroupDescribeRequest], int]]:
+        items: list[ShareGroupDescribeRequest] = []
+        for _ in range(count):
+            item = new(ShareGroupDescribeRequest)
+            size, pos = read_compact_count(data, pos, 1)
+            if size < 0:
+                raise null_sent("group_ids")
+            item.group_ids, pos = yield from value_slices(read_compact_string, data, pos, size)
+            (item.include_authorized_operations,) = _unpack_o(data, pos)
+            pos += 1
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -155,6 +181,15 @@ class Assignment(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[Assignment], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_array_count(item.topic_partitions)
+            yield from written_slices(TopicPartitions.write_all, out, item.topic_partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class Member(Struct):
     FIELDS = (
@@ -232,6 +267,21 @@ class Member(Struct):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[Member], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.member_id)
+            buf += nullable_compact_string(item.rack_id)
+            buf += _pack_i(item.member_epoch)
+            buf += compact_string(item.client_id)
+            buf += compact_string(item.client_host)
+            buf += compact_strings(item.subscribed_topic_names)
+            yield len(item.subscribed_topic_names)
+            yield from Assignment.write_slices(out, (item.assignment,), version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
 
 
 class DescribedGroup(Struct):
@@ -324,6 +374,22 @@ class DescribedGroup(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribedGroup], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_h(item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            buf += compact_string(item.group_id)
+            buf += compact_string(item.group_state)
+            buf += _pack_ii(item.group_epoch, item.assignment_epoch)
+            buf += compact_string(item.assignor_name)
+            buf += compact_array_count(item.members)
+            yield from Member.write_slices(out, item.members, version)
+            buf += _pack_i(item.authorized_operations)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class ShareGroupDescribeResponse(Message):
     FIELDS = ("throttle_time_ms", "groups")
@@ -369,3 +435,13 @@ class ShareGroupDescribeResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ShareGroupDescribeResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += compact_array_count(item.groups)
+            yield from DescribedGroup.write_slices(out, item.groups, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -24,6 +24,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -103,6 +104,35 @@ class ShareGroupHeartbeatRequest(Message):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ShareGroupHeartbeatRequest], int]]:
+        items: list[ShareGroupHeartbeatRequest] = []
+        for _ in range(count):
+            item = new(ShareGroupHeartbeatRequest)
+            item.group_id, pos = read_compact_string(data, pos)
+            item.member_id, pos = read_compact_string(data, pos)
+            (item.member_epoch,) = _unpack_i(data, pos)
+            pos += 4
+            item.rack_id, pos = read_nullable_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 1)
+            if size < 0:
+                item.subscribed_topic_names = None
+            else:
+                item.subscribed_topic_names, pos = yield from value_slices(read_compact_string, data, pos, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class TopicPartitions(Struct):
     FIELDS = ("topic_id", "partitions")
@@ -175,6 +205,15 @@ class Assignment(Struct):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[Assignment], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_array_count(item.topic_partitions)
+            yield from written_slices(TopicPartitions.write_all, out, item.topic_partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
 
 
 class ShareGroupHeartbeatResponse(Message):
@@ -262,3 +301,20 @@ class ShareGroupHeartbeatResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ShareGroupHeartbeatResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            buf += nullable_compact_string(item.member_id)
+            buf += _pack_ii(item.member_epoch, item.heartbeat_interval_ms)
+            assignment = item.assignment
+            if assignment is None:
+                buf.append(0xFF)
+            else:
+                buf.append(1)
+                yield from Assignment.write_slices(out, (assignment,), version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

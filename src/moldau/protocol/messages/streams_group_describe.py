@@ -24,6 +24,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -78,6 +79,31 @@ class StreamsGroupDescribeRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[StreamsGroupDescribeRequest], int]]:
+        items: list[StreamsGroupDescribeRequest] = []
+        for _ in range(count):
+            item = new(StreamsGroupDescribeRequest)
+            size, pos = read_compact_count(data, pos, 1)
+            if size < 0:
+                raise null_sent("group_ids")
+            item.group_ids, pos = yield from value_slices(read_compact_string, data, pos, size)
+            (item.include_authorized_operations,) = _unpack_o(data, pos)
+            pos += 1
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -170,6 +196,17 @@ class TopicInfo(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[TopicInfo], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.name)
+            buf += _pack_ih(item.partitions, item.replication_factor)
+            buf += compact_array_count(item.topic_configs)
+            yield from written_slices(KeyValue.write_all, out, item.topic_configs, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class Subtopology(Struct):
     FIELDS = (
@@ -246,6 +283,22 @@ class Subtopology(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[Subtopology], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.subtopology_id)
+            buf += compact_strings(item.source_topics)
+            yield len(item.source_topics)
+            buf += compact_strings(item.repartition_sink_topics)
+            yield len(item.repartition_sink_topics)
+            buf += compact_array_count(item.state_changelog_topics)
+            yield from TopicInfo.write_slices(out, item.state_changelog_topics, version)
+            buf += compact_array_count(item.repartition_source_topics)
+            yield from TopicInfo.write_slices(out, item.repartition_source_topics, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class Topology(Struct):
     FIELDS = ("epoch", "subtopologies")
@@ -291,6 +344,20 @@ class Topology(Struct):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[Topology], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_i(item.epoch)
+            subtopologies = item.subtopologies
+            if subtopologies is None:
+                buf += COMPACT_NULL
+            else:
+                buf += compact_array_count(subtopologies)
+                yield from Subtopology.write_slices(out, subtopologies, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
 
 
 class Endpoint(Struct):
@@ -462,6 +529,19 @@ class Assignment(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[Assignment], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_array_count(item.active_tasks)
+            yield from written_slices(TaskIds.write_all, out, item.active_tasks, version)
+            buf += compact_array_count(item.standby_tasks)
+            yield from written_slices(TaskIds.write_all, out, item.standby_tasks, version)
+            buf += compact_array_count(item.warmup_tasks)
+            yield from written_slices(TaskIds.write_all, out, item.warmup_tasks, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class Member(Struct):
     FIELDS = (
@@ -609,6 +689,36 @@ class Member(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[Member], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.member_id)
+            buf += _pack_i(item.member_epoch)
+            buf += nullable_compact_string(item.instance_id)
+            buf += nullable_compact_string(item.rack_id)
+            buf += compact_string(item.client_id)
+            buf += compact_string(item.client_host)
+            buf += _pack_i(item.topology_epoch)
+            buf += compact_string(item.process_id)
+            user_endpoint = item.user_endpoint
+            if user_endpoint is None:
+                buf.append(0xFF)
+            else:
+                buf.append(1)
+                yield from written_slices(Endpoint.write_all, out, (user_endpoint,), version)
+            buf += compact_array_count(item.client_tags)
+            yield from written_slices(KeyValue.write_all, out, item.client_tags, version)
+            buf += compact_array_count(item.task_offsets)
+            yield from written_slices(TaskOffset.write_all, out, item.task_offsets, version)
+            buf += compact_array_count(item.task_end_offsets)
+            yield from written_slices(TaskOffset.write_all, out, item.task_end_offsets, version)
+            yield from Assignment.write_slices(out, (item.assignment,), version)
+            yield from Assignment.write_slices(out, (item.target_assignment,), version)
+            buf += _pack_o(item.is_classic)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class DescribedGroup(Struct):
     FIELDS = (
@@ -710,6 +820,27 @@ class DescribedGroup(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DescribedGroup], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_h(item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            buf += compact_string(item.group_id)
+            buf += compact_string(item.group_state)
+            buf += _pack_ii(item.group_epoch, item.assignment_epoch)
+            topology = item.topology
+            if topology is None:
+                buf.append(0xFF)
+            else:
+                buf.append(1)
+                yield from Topology.write_slices(out, (topology,), version)
+            buf += compact_array_count(item.members)
+            yield from Member.write_slices(out, item.members, version)
+            buf += _pack_i(item.authorized_operations)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class StreamsGroupDescribeResponse(Message):
     FIELDS = ("throttle_time_ms", "groups")
@@ -755,3 +886,13 @@ class StreamsGroupDescribeResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[StreamsGroupDescribeResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += compact_array_count(item.groups)
+            yield from DescribedGroup.write_slices(out, item.groups, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -26,6 +26,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, struct_slices, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -128,6 +129,27 @@ class TopicInfo(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[TopicInfo], int]]:
+        items: list[TopicInfo] = []
+        for _ in range(count):
+            item = new(TopicInfo)
+            item.name, pos = read_compact_string(data, pos)
+            item.partitions, item.replication_factor = _unpack_ih(data, pos)
+            pos += 6
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("topic_configs")
+            item.topic_configs, pos = yield from struct_slices(KeyValue.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class CopartitionGroup(Struct):
     FIELDS = ("source_topics", "source_topic_regex", "repartition_source_topics")
@@ -172,6 +194,26 @@ class CopartitionGroup(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[CopartitionGroup], int]]:
+        items: list[CopartitionGroup] = []
+        for _ in range(count):
+            item = new(CopartitionGroup)
+            item.source_topics, pos = read_compact_int16s(data, pos)
+            yield len(item.source_topics)
+            item.source_topic_regex, pos = read_compact_int16s(data, pos)
+            yield len(item.source_topic_regex)
+            item.repartition_source_topics, pos = read_compact_int16s(data, pos)
+            yield len(item.repartition_source_topics)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -269,6 +311,45 @@ class Subtopology(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[Subtopology], int]]:
+        items: list[Subtopology] = []
+        for _ in range(count):
+            item = new(Subtopology)
+            item.subtopology_id, pos = read_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 1)
+            if size < 0:
+                raise null_sent("source_topics")
+            item.source_topics, pos = yield from value_slices(read_compact_string, data, pos, size)
+            size, pos = read_compact_count(data, pos, 1)
+            if size < 0:
+                raise null_sent("source_topic_regex")
+            item.source_topic_regex, pos = yield from value_slices(read_compact_string, data, pos, size)
+            size, pos = read_compact_count(data, pos, 9)
+            if size < 0:
+                raise null_sent("state_changelog_topics")
+            item.state_changelog_topics, pos = yield from TopicInfo.read_slices(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 1)
+            if size < 0:
+                raise null_sent("repartition_sink_topics")
+            item.repartition_sink_topics, pos = yield from value_slices(read_compact_string, data, pos, size)
+            size, pos = read_compact_count(data, pos, 9)
+            if size < 0:
+                raise null_sent("repartition_source_topics")
+            item.repartition_source_topics, pos = yield from TopicInfo.read_slices(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 4)
+            if size < 0:
+                raise null_sent("copartition_groups")
+            item.copartition_groups, pos = yield from CopartitionGroup.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class Topology(Struct):
     FIELDS = ("epoch", "subtopologies")
@@ -310,6 +391,26 @@ class Topology(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[Topology], int]]:
+        items: list[Topology] = []
+        for _ in range(count):
+            item = new(Topology)
+            (item.epoch,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_compact_count(data, pos, 8)
+            if size < 0:
+                raise null_sent("subtopologies")
+            item.subtopologies, pos = yield from Subtopology.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class RequestTaskIds(Struct):
     FIELDS = ("subtopology_id", "partitions")
@@ -344,6 +445,23 @@ class RequestTaskIds(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestTaskIds], int]]:
+        items: list[RequestTaskIds] = []
+        for _ in range(count):
+            item = new(RequestTaskIds)
+            item.subtopology_id, pos = read_compact_string(data, pos)
+            item.partitions, pos = read_compact_int32s(data, pos)
+            yield len(item.partitions)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -636,6 +754,78 @@ class StreamsGroupHeartbeatRequest(Message):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[StreamsGroupHeartbeatRequest], int]]:
+        items: list[StreamsGroupHeartbeatRequest] = []
+        for _ in range(count):
+            item = new(StreamsGroupHeartbeatRequest)
+            item.group_id, pos = read_compact_string(data, pos)
+            item.member_id, pos = read_compact_string(data, pos)
+            item.member_epoch, item.endpoint_information_epoch = _unpack_ii(data, pos)
+            pos += 8
+            item.instance_id, pos = read_nullable_compact_string(data, pos)
+            item.rack_id, pos = read_nullable_compact_string(data, pos)
+            (item.rebalance_timeout_ms,) = _unpack_i(data, pos)
+            pos += 4
+            if data[pos] > 0x7F:
+                pos += 1
+                item.topology = None
+            else:
+                pos += 1
+                (item.topology,), pos = yield from Topology.read_slices(data, pos, version, 1)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                item.active_tasks = None
+            else:
+                item.active_tasks, pos = yield from RequestTaskIds.read_slices(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                item.standby_tasks = None
+            else:
+                item.standby_tasks, pos = yield from RequestTaskIds.read_slices(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                item.warmup_tasks = None
+            else:
+                item.warmup_tasks, pos = yield from RequestTaskIds.read_slices(data, pos, version, size)
+            item.process_id, pos = read_nullable_compact_string(data, pos)
+            if data[pos] > 0x7F:
+                pos += 1
+                item.user_endpoint = None
+            else:
+                pos += 1
+                (item.user_endpoint,), pos = RequestEndpoint.read_all(data, pos, version, 1)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                item.client_tags = None
+            else:
+                item.client_tags, pos = yield from struct_slices(KeyValue.read_all, data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 14)
+            if size < 0:
+                item.task_offsets = None
+            else:
+                item.task_offsets, pos = yield from struct_slices(TaskOffset.read_all, data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 14)
+            if size < 0:
+                item.task_end_offsets = None
+            else:
+                item.task_end_offsets, pos = yield from struct_slices(TaskOffset.read_all, data, pos, version, size)
+            (item.shutdown_application,) = _unpack_o(data, pos)
+            pos += 1
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class Status(Struct):
     FIELDS = ("status_code", "status_detail")
@@ -836,6 +1026,18 @@ class EndpointToPartitions(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[EndpointToPartitions], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            yield from written_slices(ResponseEndpoint.write_all, out, (item.user_endpoint,), version)
+            buf += compact_array_count(item.active_partitions)
+            yield from written_slices(TopicPartition.write_all, out, item.active_partitions, version)
+            buf += compact_array_count(item.standby_partitions)
+            yield from written_slices(TopicPartition.write_all, out, item.standby_partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class StreamsGroupHeartbeatResponse(Message):
     FIELDS = (
@@ -1006,3 +1208,50 @@ class StreamsGroupHeartbeatResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[StreamsGroupHeartbeatResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            buf += compact_string(item.member_id)
+            buf += _pack_iiii(
+                item.member_epoch,
+                item.heartbeat_interval_ms,
+                item.acceptable_recovery_lag,
+                item.task_offset_interval_ms,
+            )
+            status = item.status
+            if status is None:
+                buf += COMPACT_NULL
+            else:
+                buf += compact_array_count(status)
+                yield from written_slices(Status.write_all, out, status, version)
+            active_tasks = item.active_tasks
+            if active_tasks is None:
+                buf += COMPACT_NULL
+            else:
+                buf += compact_array_count(active_tasks)
+                yield from written_slices(ResponseTaskIds.write_all, out, active_tasks, version)
+            standby_tasks = item.standby_tasks
+            if standby_tasks is None:
+                buf += COMPACT_NULL
+            else:
+                buf += compact_array_count(standby_tasks)
+                yield from written_slices(ResponseTaskIds.write_all, out, standby_tasks, version)
+            warmup_tasks = item.warmup_tasks
+            if warmup_tasks is None:
+                buf += COMPACT_NULL
+            else:
+                buf += compact_array_count(warmup_tasks)
+                yield from written_slices(ResponseTaskIds.write_all, out, warmup_tasks, version)
+            buf += _pack_i(item.endpoint_information_epoch)
+            partitions_by_user_endpoint = item.partitions_by_user_endpoint
+            if partitions_by_user_endpoint is None:
+                buf += COMPACT_NULL
+            else:
+                buf += compact_array_count(partitions_by_user_endpoint)
+                yield from EndpointToPartitions.write_slices(out, partitions_by_user_endpoint, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

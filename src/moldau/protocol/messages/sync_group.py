@@ -30,6 +30,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, struct_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -210,6 +211,68 @@ class SyncGroupRequest(Message):
             item.assignments, pos = SyncGroupRequestAssignment.read_all(data, pos, version, size)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[SyncGroupRequest], int]]:
+        items: list[SyncGroupRequest] = []
+        if version >= 4:
+            for _ in range(count):
+                item = new(SyncGroupRequest)
+                item.group_id, pos = read_compact_string(data, pos)
+                (item.generation_id,) = _unpack_i(data, pos)
+                pos += 4
+                item.member_id, pos = read_compact_string(data, pos)
+                item.group_instance_id, pos = read_nullable_compact_string(data, pos)
+                if version >= 5:
+                    item.protocol_type, pos = read_nullable_compact_string(data, pos)
+                    item.protocol_name, pos = read_nullable_compact_string(data, pos)
+                else:
+                    item.protocol_type = None
+                    item.protocol_name = None
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("assignments")
+                item.assignments, pos = yield from struct_slices(
+                    SyncGroupRequestAssignment.read_all,
+                    data,
+                    pos,
+                    version,
+                    size,
+                )
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(SyncGroupRequest)
+            item.group_id, pos = read_string(data, pos)
+            (item.generation_id,) = _unpack_i(data, pos)
+            pos += 4
+            item.member_id, pos = read_string(data, pos)
+            if version >= 3:
+                item.group_instance_id, pos = read_nullable_string(data, pos)
+            else:
+                item.group_instance_id = None
+            item.protocol_type = None
+            item.protocol_name = None
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("assignments")
+            item.assignments, pos = yield from struct_slices(
+                SyncGroupRequestAssignment.read_all,
+                data,
+                pos,
+                version,
+                size,
+            )
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
 

@@ -27,6 +27,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -168,6 +169,54 @@ class TxnOffsetCommitRequestTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[TxnOffsetCommitRequestTopic], int]]:
+        items: list[TxnOffsetCommitRequestTopic] = []
+        if version >= 3:
+            for _ in range(count):
+                item = new(TxnOffsetCommitRequestTopic)
+                item.name, pos = read_compact_string(data, pos)
+                size, pos = read_compact_count(data, pos, 18)
+                if size < 0:
+                    raise null_sent("partitions")
+                item.partitions, pos = yield from struct_slices(
+                    TxnOffsetCommitRequestPartition.read_all,
+                    data,
+                    pos,
+                    version,
+                    size,
+                )
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(TxnOffsetCommitRequestTopic)
+            item.name, pos = read_string(data, pos)
+            size, pos = read_count(data, pos, 14)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from struct_slices(
+                TxnOffsetCommitRequestPartition.read_all,
+                data,
+                pos,
+                version,
+                size,
+            )
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class TxnOffsetCommitRequest(Message):
     FIELDS = (
@@ -287,6 +336,53 @@ class TxnOffsetCommitRequest(Message):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[TxnOffsetCommitRequest], int]]:
+        items: list[TxnOffsetCommitRequest] = []
+        if version >= 3:
+            for _ in range(count):
+                item = new(TxnOffsetCommitRequest)
+                item.transactional_id, pos = read_compact_string(data, pos)
+                item.group_id, pos = read_compact_string(data, pos)
+                item.producer_id, item.producer_epoch, item.generation_id = _unpack_qhi(data, pos)
+                pos += 14
+                item.member_id, pos = read_compact_string(data, pos)
+                item.group_instance_id, pos = read_nullable_compact_string(data, pos)
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("topics")
+                item.topics, pos = yield from TxnOffsetCommitRequestTopic.read_slices(data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(TxnOffsetCommitRequest)
+            item.transactional_id, pos = read_string(data, pos)
+            item.group_id, pos = read_string(data, pos)
+            item.producer_id, item.producer_epoch = _unpack_qh(data, pos)
+            pos += 10
+            item.generation_id = -1
+            item.member_id = ""
+            item.group_instance_id = None
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from TxnOffsetCommitRequestTopic.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class TxnOffsetCommitResponsePartition(Struct):
     FIELDS = ("partition_index", "error_code")
@@ -395,6 +491,25 @@ class TxnOffsetCommitResponseTopic(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[TxnOffsetCommitResponseTopic], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 3:
+            for item in items:
+                buf += compact_string(item.name)
+                buf += compact_array_count(item.partitions)
+                yield from written_slices(TxnOffsetCommitResponsePartition.write_all, out, item.partitions, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.name)
+            buf += array_count(item.partitions)
+            yield from written_slices(TxnOffsetCommitResponsePartition.write_all, out, item.partitions, version)
+            if item.unknown_tags:
+                raise no_tags("TxnOffsetCommitResponseTopic", version)
+            yield 1
+
 
 class TxnOffsetCommitResponse(Message):
     FIELDS = ("throttle_time_ms", "topics")
@@ -460,3 +575,22 @@ class TxnOffsetCommitResponse(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[TxnOffsetCommitResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 3:
+            for item in items:
+                buf += _pack_i(item.throttle_time_ms)
+                buf += compact_array_count(item.topics)
+                yield from TxnOffsetCommitResponseTopic.write_slices(out, item.topics, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_i(item.throttle_time_ms)
+            buf += array_count(item.topics)
+            yield from TxnOffsetCommitResponseTopic.write_slices(out, item.topics, version)
+            if item.unknown_tags:
+                raise no_tags("TxnOffsetCommitResponse", version)
+            yield 1

@@ -21,6 +21,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -156,6 +157,31 @@ class UpdateFeaturesRequest(Message):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[UpdateFeaturesRequest], int]]:
+        items: list[UpdateFeaturesRequest] = []
+        for _ in range(count):
+            item = new(UpdateFeaturesRequest)
+            (item.timeout_ms,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_compact_count(data, pos, 5)
+            if size < 0:
+                raise null_sent("feature_updates")
+            item.feature_updates, pos = yield from struct_slices(FeatureUpdateKey.read_all, data, pos, version, size)
+            if version >= 1:
+                (item.validate_only,) = _unpack_o(data, pos)
+                pos += 1
+            else:
+                item.validate_only = False
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class UpdatableFeatureResult(Struct):
     FIELDS = ("feature", "error_code", "error_message")
@@ -259,3 +285,15 @@ class UpdateFeaturesResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[UpdateFeaturesResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_ih(item.throttle_time_ms, item.error_code)
+            buf += nullable_compact_string(item.error_message)
+            if version <= 1:
+                buf += compact_array_count(item.results)
+                yield from written_slices(UpdatableFeatureResult.write_all, out, item.results, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -16,6 +16,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, struct_slices
 from moldau.protocol.tagged_fields import check_tag_end, keep_tag, read_tag, read_tag_count, read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -175,6 +176,33 @@ class UpdateRaftVoterRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[UpdateRaftVoterRequest], int]]:
+        items: list[UpdateRaftVoterRequest] = []
+        for _ in range(count):
+            item = new(UpdateRaftVoterRequest)
+            item.cluster_id, pos = read_nullable_compact_string(data, pos)
+            item.current_leader_epoch, item.voter_id, item.voter_directory_id = _unpack_iiu(data, pos)
+            pos += 24
+            size, pos = read_compact_count(data, pos, 5)
+            if size < 0:
+                raise null_sent("listeners")
+            item.listeners, pos = yield from struct_slices(Listener.read_all, data, pos, version, size)
+            (item.kraft_version_feature,), pos = KRaftVersionFeature.read_all(data, pos, version, 1)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 

@@ -21,6 +21,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import (
     check_tag_end,
     keep_tag,
@@ -214,6 +215,25 @@ class RequestTopicData(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestTopicData], int]]:
+        items: list[RequestTopicData] = []
+        for _ in range(count):
+            item = new(RequestTopicData)
+            item.topic_name, pos = read_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 25)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from struct_slices(RequestPartitionData.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class VoteRequest(Message):
     FIELDS = ("cluster_id", "voter_id", "topics")
@@ -272,6 +292,30 @@ class VoteRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[VoteRequest], int]]:
+        items: list[VoteRequest] = []
+        for _ in range(count):
+            item = new(VoteRequest)
+            item.cluster_id, pos = read_nullable_compact_string(data, pos)
+            if version >= 1:
+                (item.voter_id,) = _unpack_i(data, pos)
+                pos += 4
+            else:
+                item.voter_id = -1
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from RequestTopicData.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -374,6 +418,16 @@ class ResponseTopicData(Struct):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ResponseTopicData], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.topic_name)
+            buf += compact_array_count(item.partitions)
+            yield from written_slices(ResponsePartitionData.write_all, out, item.partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
 
 
 class NodeEndpoint(Struct):
@@ -495,3 +549,24 @@ class VoteResponse(Message):
                     check_tag_end(tag, pos, stop)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[VoteResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_h(item.error_code)
+            buf += compact_array_count(item.topics)
+            yield from ResponseTopicData.write_slices(out, item.topics, version)
+            tags: dict[int, bytes] = {}
+            if version >= 1:
+                node_endpoints = item.node_endpoints
+                if node_endpoints:
+                    inner = Writer()
+                    inner.buffer += compact_array_count(node_endpoints)
+                    NodeEndpoint.write_all(inner, node_endpoints, version)
+                    tags[0] = inner.bytes()
+            else:
+                if item.node_endpoints:
+                    raise no_such_field("VoteResponse", "node_endpoints", version)
+            buf += tagged(tags, item.unknown_tags) if tags or item.unknown_tags else b"\x00"
+            yield 1

@@ -20,6 +20,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -154,6 +155,37 @@ class PartitionData(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[PartitionData], int]]:
+        items: list[PartitionData] = []
+        for _ in range(count):
+            item = new(PartitionData)
+            if version >= 1:
+                (
+                    item.partition,
+                    item.state_epoch,
+                    item.leader_epoch,
+                    item.start_offset,
+                    item.delivery_complete_count,
+                ) = _unpack_iiiqi(data, pos)
+                pos += 24
+            else:
+                item.partition, item.state_epoch, item.leader_epoch, item.start_offset = _unpack_iiiq(data, pos)
+                pos += 20
+                item.delivery_complete_count = -1
+            size, pos = read_compact_count(data, pos, 20)
+            if size < 0:
+                raise null_sent("state_batches")
+            item.state_batches, pos = yield from struct_slices(StateBatch.read_all, data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class WriteStateData(Struct):
     FIELDS = ("topic_id", "partitions")
@@ -193,6 +225,26 @@ class WriteStateData(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[WriteStateData], int]]:
+        items: list[WriteStateData] = []
+        for _ in range(count):
+            item = new(WriteStateData)
+            (item.topic_id,) = _unpack_u(data, pos)
+            pos += 16
+            size, pos = read_compact_count(data, pos, 22)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from PartitionData.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -238,6 +290,30 @@ class WriteShareGroupStateRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[WriteShareGroupStateRequest], int]]:
+        items: list[WriteShareGroupStateRequest] = []
+        for _ in range(count):
+            item = new(WriteShareGroupStateRequest)
+            item.group_id, pos = read_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from WriteStateData.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -320,6 +396,16 @@ class WriteStateResult(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[WriteStateResult], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_u(item.topic_id)
+            buf += compact_array_count(item.partitions)
+            yield from written_slices(PartitionResult.write_all, out, item.partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class WriteShareGroupStateResponse(Message):
     FIELDS = ("results",)
@@ -360,3 +446,12 @@ class WriteShareGroupStateResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[WriteShareGroupStateResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_array_count(item.results)
+            yield from WriteStateResult.write_slices(out, item.results, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

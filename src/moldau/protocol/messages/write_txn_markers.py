@@ -14,6 +14,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_array_count, compact_int32s, read_compact_count, read_compact_int32s
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -57,6 +58,28 @@ class WritableTxnMarkerTopic(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[WritableTxnMarkerTopic], int]]:
+        items: list[WritableTxnMarkerTopic] = []
+        for _ in range(count):
+            item = new(WritableTxnMarkerTopic)
+            item.name, pos = read_compact_string(data, pos)
+            item.partition_indexes, pos = read_compact_int32s(data, pos)
+            yield len(item.partition_indexes)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -135,6 +158,33 @@ class WritableTxnMarker(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[WritableTxnMarker], int]]:
+        items: list[WritableTxnMarker] = []
+        for _ in range(count):
+            item = new(WritableTxnMarker)
+            item.producer_id, item.producer_epoch, item.transaction_result = _unpack_qho(data, pos)
+            pos += 11
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from WritableTxnMarkerTopic.read_slices(data, pos, version, size)
+            if version >= 2:
+                item.coordinator_epoch, item.transaction_version = _unpack_ib(data, pos)
+                pos += 5
+            else:
+                (item.coordinator_epoch,) = _unpack_i(data, pos)
+                pos += 4
+                item.transaction_version = 0
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class WriteTxnMarkersRequest(Message):
     FIELDS = ("markers",)
@@ -174,6 +224,29 @@ class WriteTxnMarkersRequest(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[WriteTxnMarkersRequest], int]]:
+        items: list[WriteTxnMarkersRequest] = []
+        for _ in range(count):
+            item = new(WriteTxnMarkersRequest)
+            size, pos = read_compact_count(data, pos, 17)
+            if size < 0:
+                raise null_sent("markers")
+            item.markers, pos = yield from WritableTxnMarker.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -251,6 +324,16 @@ class WritableTxnMarkerTopicResult(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[WritableTxnMarkerTopicResult], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.name)
+            buf += compact_array_count(item.partitions)
+            yield from written_slices(WritableTxnMarkerPartitionResult.write_all, out, item.partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class WritableTxnMarkerResult(Struct):
     FIELDS = ("producer_id", "topics")
@@ -292,6 +375,16 @@ class WritableTxnMarkerResult(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[WritableTxnMarkerResult], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_q(item.producer_id)
+            buf += compact_array_count(item.topics)
+            yield from WritableTxnMarkerTopicResult.write_slices(out, item.topics, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class WriteTxnMarkersResponse(Message):
     FIELDS = ("markers",)
@@ -332,3 +425,12 @@ class WriteTxnMarkersResponse(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[WriteTxnMarkersResponse], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_array_count(item.markers)
+            yield from WritableTxnMarkerResult.write_slices(out, item.markers, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

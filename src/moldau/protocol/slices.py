@@ -1,0 +1,80 @@
+"""Reading and writing large messages a little at a time.
+
+A message with very many elements would hold its thread for as long as all of them take. The generated `read_slices` and
+`write_slices` are therefore generators that do the same as `read_all` and `write_all`, and pause: each `yield` says how
+many elements were dealt with since the last one. Whoever runs them decides at each pause whether to go on now, later or
+not at all. Only structs that hold arrays have them; arrays of anything simpler are cut into pieces here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from moldau.protocol.arrays import read_many, read_uuids
+from moldau.types import Uuid
+
+if TYPE_CHECKING:
+    from moldau.protocol.wire import Writer
+
+T = TypeVar("T")
+
+Slices: TypeAlias = Generator[int, None, T]
+
+# Elements between two pauses, for those without arrays of their own: some tens of microseconds.
+_PIECE: Final = 32
+
+
+def struct_slices(
+    read_all: Callable[[Any, int, int, int], tuple[list[T], int]], data: Any, pos: int, version: int, count: int
+) -> Slices[tuple[list[T], int]]:
+    if count <= _PIECE:
+        items, pos = read_all(data, pos, version, count)
+        yield count
+        return items, pos
+    items = []
+    while count:
+        size = min(count, _PIECE)
+        piece, pos = read_all(data, pos, version, size)
+        items += piece
+        count -= size
+        yield size
+    return items, pos
+
+
+def value_slices(
+    read: Callable[[Any, int], tuple[T, int]], data: Any, pos: int, count: int
+) -> Slices[tuple[list[T], int]]:
+    values: list[T] = []
+    while count:
+        size = min(count, _PIECE)
+        piece, pos = read_many(read, data, pos, size)
+        values += piece
+        count -= size
+        yield size
+    return values, pos
+
+
+def uuid_slices(data: Any, pos: int, count: int) -> Slices[tuple[list[Uuid], int]]:
+    values: list[Uuid] = []
+    while count:
+        size = min(count, _PIECE)
+        piece, pos = read_uuids(data, pos, size)
+        values += piece
+        count -= size
+        yield size
+    return values, pos
+
+
+def written_slices(
+    write_all: Callable[[Writer, Iterable[T], int], None], out: Writer, items: Sequence[T], version: int
+) -> Slices[None]:
+    if len(items) <= _PIECE:
+        write_all(out, items, version)
+        yield len(items)
+        return
+    rest = iter(items)
+    while piece := list(islice(rest, _PIECE)):
+        write_all(out, piece, version)
+        yield len(piece)
