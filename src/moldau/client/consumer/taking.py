@@ -75,7 +75,8 @@ def take_columns(
 
 
 def _step(reading: Reading) -> bool:
-    """The position follows what was taken; an answer that is used up makes room for the next."""
+    """The position follows what was taken; an answer that is used up makes room for the next, which has to be asked
+    for unless it is on its way already: then its arrival is when the fetcher looks again."""
     fetched = reading.buffered[0]
     reading.position = fetched.position
     if fetched.epoch >= 0:
@@ -83,7 +84,7 @@ def _step(reading: Reading) -> bool:
     if not fetched.done:
         return False
     reading.buffered.popleft()
-    return True
+    return not reading.in_flight
 
 
 def _to_the_end(order: list[TopicPartition], where: TopicPartition, reading: Reading) -> None:

@@ -92,6 +92,7 @@ class Sender:
             adaptive=limits.adaptive,
             ignore_keys=limits.ignore_keys,
         )
+        self._call_from_thread = call_from_thread
         self._stuck = StuckNodes(limits.availability_timeout if limits.adaptive else 0.0)
         self._identity = identity
         self._states: dict[str, list[PartitionState]] = {}
@@ -393,6 +394,28 @@ class Sender:
         if self._timer is not None:
             self._timer.cancel()
         self.fail_all(KafkaTimeoutError("The producer was closed before the record was acknowledged."))
+
+    # ------------------------------------------------------------------------------------------ from other threads
+
+    def submit(self, batch: Batch) -> None:
+        """Takes on a batch that somebody else has filled; it counts as used memory until it is acknowledged."""
+        self.accumulator.release(-batch.memory)
+        batch.lane.taken(-batch.memory)
+        batch.lane.waiting.append(batch)
+        self.accumulator.keep_active(batch.lane)
+        self._call_from_thread(self.pump)
+
+    def wait_for_room(self, size: int, timeout: float) -> bool:
+        """Whether there is memory for so much more within this time. Alone, a batch always has room."""
+        accumulator = self.accumulator
+        with self.memory_freed:
+            if accumulator.used and accumulator.used + size > accumulator.memory:
+                self.waiting_for_memory += 1
+                try:
+                    self.memory_freed.wait(timeout)
+                finally:
+                    self.waiting_for_memory -= 1
+            return not accumulator.used or accumulator.used + size <= accumulator.memory
 
     def _open_batch(self, lane: Lane) -> Batch:
         """Called by the accumulator on the application's threads."""
