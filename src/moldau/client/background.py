@@ -2,19 +2,27 @@
 
 One thread per client: it connects, sends, receives, keeps time, and runs the callbacks of futures. It is a daemon, so
 an application that forgets to close a client can still end; `close` leaves neither thread nor descriptor behind.
+
+Threads do not survive a fork: in a child process there is a client without its thread, on connections that belong to
+the parent. It says so to whoever wants something of it, and goes without a word.
 """
 
 from __future__ import annotations
 
+import logging
+import os
 import threading
+import weakref
 from collections.abc import Callable
 from itertools import count
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from moldau.client.conversation import Conversation
-from moldau.client.errors import RequestTimedOut
+from moldau.client.errors import ConnectionFailed, RequestTimedOut
 from moldau.client.network import ClientNetwork
+from moldau.client.waiting import Latch
 from moldau.deferred import Deferred
+from moldau.errors.named import IllegalStateError
 from moldau.runtime.clock import SystemClock
 from moldau.runtime.network import EpollNetwork
 from moldau.runtime.reactor import Reactor
@@ -22,7 +30,12 @@ from moldau.runtime.workers import ThreadWorkers
 
 T = TypeVar("T")
 
+logger = logging.getLogger("moldau.client")
+
 _numbers = count(1)
+
+# How long the end of the loop is waited for. Only a callback of the application's that does not return takes so long.
+_END_LIMIT: Final = 30.0
 
 
 class Waiter(Generic[T]):
@@ -31,7 +44,7 @@ class Waiter(Generic[T]):
     __slots__ = ("_error", "_event", "_value")
 
     def __init__(self) -> None:
-        self._event = threading.Event()
+        self._event = Latch()
         self._value: T | None = None
         self._error: BaseException | None = None
 
@@ -57,11 +70,16 @@ class Background:
     def __init__(self, name: str) -> None:
         self.loop = Reactor()
         self.clock = SystemClock()
+        self.forked = False
         self._workers = ThreadWorkers(self.loop.call_from_thread, threads=1)
         self.network = EpollNetwork(self.loop, lambda: self._workers)
         self._thread = threading.Thread(target=self.loop.run, name=f"{name}-{next(_numbers)}", daemon=True)
+        self._waiting: set[Waiter[Any]] = set()
+        self._in_child: list[Callable[[], None]] = []
         self._closed = False
+        self._ended = False
         self._lock = threading.Lock()
+        _living.add(self)
 
     def start(self) -> None:
         self._thread.start()
@@ -70,11 +88,20 @@ class Background:
     def on_thread(self) -> bool:
         return threading.current_thread() is self._thread
 
+    def in_child(self, callback: Callable[[], None]) -> None:
+        """Runs `callback` in processes that are forked from this one, for what must not look alive there."""
+        self._in_child.append(callback)
+
+    def check_process(self) -> None:
+        if self.forked:
+            raise IllegalStateError("The client was made before a fork, by the parent process; make one here.")
+
     def call(self, callback: Callable[[], None]) -> None:
         """Runs `callback` on the loop's thread, soon."""
-        self.loop.call_from_thread(callback)
+        if not self.forked:
+            self.loop.call_from_thread(callback)
 
-    def get(self, ask: Callable[[], Deferred[T]], timeout: float | None) -> T:
+    def get(self, ask: Callable[[], Deferred[T]], timeout: float) -> T:
         """Runs `ask` on the loop's thread and waits for what it promises."""
         if self.on_thread:
             raise RuntimeError("a callback on the client's own thread cannot wait for an answer that comes to it")
@@ -82,17 +109,27 @@ class Background:
 
     def begin(self, ask: Callable[[], Deferred[T]]) -> Waiter[T]:
         """Runs `ask` on the loop's thread; what it promises may be waited for later."""
+        self.check_process()
         waiter: Waiter[T] = Waiter()
+
+        def settle(value: T | None, error: BaseException | None) -> None:
+            self._waiting.discard(waiter)
+            waiter.settle(value, error)
 
         def begin() -> None:
             try:
                 promised = ask()
             except BaseException as error:
-                waiter.settle(None, error)
+                settle(None, error)
             else:
-                promised.then(waiter.settle)
+                promised.then(settle)
 
-        self.call(begin)
+        self._waiting.add(waiter)
+        # Looked at after the waiter is in its place: whoever comes too late is told here, all others by `_finish`.
+        if self._ended:
+            settle(None, ConnectionFailed("The client is closed."))
+        else:
+            self.call(begin)
         return waiter
 
     def run(self, network: ClientNetwork, conversation: Conversation[T], timeout: float) -> T:
@@ -102,6 +139,8 @@ class Background:
 
     def close(self, last: Callable[[], None] | None = None) -> None:
         """Ends the loop after `last` has run on it; on return nothing is left. From a callback it returns at once."""
+        if self.forked:
+            return
         with self._lock:
             if self._closed:
                 return
@@ -121,6 +160,29 @@ class Background:
             self._finish()
 
     def _finish(self) -> None:
-        self._thread.join()
+        self._thread.join(_END_LIMIT)
+        self._ended = True
+        for waiter in tuple(self._waiting):
+            waiter.settle(None, ConnectionFailed("The client was closed."))
+        if self._thread.is_alive():
+            logger.warning("%s does not end: a callback on it has not returned", self._thread.name)
+            return
         self._workers.close()
         self.loop.close()
+
+    def after_fork(self) -> None:
+        """In the child: whatever lock the network's thread held at that moment stays taken here, so none is asked."""
+        self.forked = True
+        for callback in self._in_child:
+            callback()
+
+
+_living: weakref.WeakSet[Background] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for background in tuple(_living):
+        background.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

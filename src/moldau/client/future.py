@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any
 
+from moldau.client.waiting import Latch
 from moldau.errors import KafkaError
 from moldau.errors.named import KafkaTimeoutError
 
@@ -22,7 +23,7 @@ class Future:
         self.value: Any = None
         self.exception: BaseException | None = None
         self._callbacks: list[tuple[Callable[[Any], Any], bool]] = []
-        self._event = threading.Event()
+        self._event = Latch()
         self._lock = threading.Lock()
 
     def succeeded(self) -> bool:
@@ -47,6 +48,10 @@ class Future:
         if self.exception is not None:
             raise self.exception
         return self.value
+
+    def settles(self, timeout: float) -> bool:
+        """Whether it is settled within this time, one way or the other."""
+        return self._event.wait(timeout)
 
     def add_callback(self, callback: Callable[..., Any], *arguments: Any, **options: Any) -> Future:
         """`callback(value)` on success; further arguments are put in front."""

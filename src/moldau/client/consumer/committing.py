@@ -19,6 +19,7 @@ from moldau.client.future import Future, run
 from moldau.client.network import ClientNetwork
 from moldau.client.structs import OffsetAndMetadata
 from moldau.errors import MoldauError
+from moldau.errors.named import KafkaConnectionError
 from moldau.types import TopicPartition
 
 logger = logging.getLogger("moldau.client")
@@ -29,7 +30,7 @@ Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 _MARGIN: Final = 5.0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Commit:
     offsets: dict[TopicPartition, OffsetAndMetadata]
     future: Future
@@ -58,6 +59,7 @@ class Committer:
         self._consumed = consumed
         self._interceptors = interceptors
         self._queue: deque[Commit] = deque()
+        self._begun: deque[Commit] = deque()
         self._over: deque[tuple[Commit, Any]] = deque()
         self._telling = False
         self._running = False
@@ -89,15 +91,30 @@ class Committer:
             self._queue.append(commit)
             self._go_on()
 
+        self._begun.append(commit)
         self._background.call(begin)
         return commit.future
+
+    def finish(self, timeout: float) -> None:
+        """Waits for what was begun without waiting; a failure is told to whoever began it, and to nobody else."""
+        deadline = monotonic() + timeout
+        while (begun := tuple(self._begun)) and monotonic() < deadline:
+            for commit in begun:
+                commit.future.settles(deadline - monotonic())
+            self.tell()
+
+    def give_up(self) -> None:
+        """The loop has ended: what it left undone has failed."""
+        for commit in tuple(self._begun):
+            self._is_over(commit, KafkaConnectionError("The consumer was closed before the offsets were committed."))
+        self.tell()
 
     def tell(self) -> None:
         """Runs the callbacks of those that are over. A callback that commits in its turn does not get here again."""
         if self._telling:
             return
-        self._telling = True
         try:
+            self._telling = True
             while self._over:
                 commit, outcome = self._over.popleft()
                 if not isinstance(outcome, BaseException):
@@ -139,16 +156,20 @@ class Committer:
 
         def done(result: Offsets | None, error: BaseException | None) -> None:
             self._running = False
-            outcome: Any = result if error is None else named(error)
-            self._over.append((commit, outcome))
-            if error is None:
-                self.commits += 1
-                commit.future.success(result)
-            else:
-                commit.future.failure(outcome)
+            self._is_over(commit, result if error is None else named(error))
             self._go_on()
 
         self._network.perform(self._group.commit(commit.offsets, self._who()), commit.timeout).then(done)
+
+    def _is_over(self, commit: Commit, outcome: Any) -> None:
+        """In this order: whoever waits for the future finds the callback ready to be run."""
+        self._over.append((commit, outcome))
+        self._begun.remove(commit)
+        if isinstance(outcome, BaseException):
+            commit.future.failure(outcome)
+        else:
+            self.commits += 1
+            commit.future.success(outcome)
 
     def _who(self) -> Membership:
         return self.membership.membership

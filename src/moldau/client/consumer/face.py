@@ -226,8 +226,11 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
                 remaining = deadline - monotonic()
                 if remaining <= 0:
                     return {}
-                if not any(reading.buffered and not reading.paused for reading in fetcher.readings.values()):
-                    fetcher.changed.wait(min(remaining, _LOOK_AGAIN if fetcher.readings else _NOTHING_YET))
+                if any(reading.buffered and not reading.paused for reading in fetcher.readings.values()):
+                    continue
+                change = fetcher.changed.ticket()
+                longest = _LOOK_AGAIN if fetcher.readings else _NOTHING_YET
+            change.wait(min(remaining, longest))
 
     def _begin_reading(self) -> None:
         if self._unasked:
@@ -299,11 +302,17 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
     # --------------------------------------------------------------------------------------------------- the ends
 
     def close(self, autocommit: bool = True, timeout_ms: float | None = None) -> None:
-        """Commits (if that is automatic), leaves the group, ends the network's thread."""
+        """Commits (if that is automatic), leaves the group, ends the network's thread. Commits that are still on their
+        way are waited for, and their callbacks run."""
         if self._closed:
+            return
+        if self._background.forked:
+            self._closed = True  # the parent's, and so is its place in the group
             return
         self._patience = None if timeout_ms is None else timeout_ms / 1000
         try:
+            if self._committer is not None:
+                self._committer.finish(self._timeout if timeout_ms is None else timeout_ms / 1000)
             self._leave_group(autocommit=autocommit, timeout_ms=timeout_ms)
         except KafkaError:
             pass  # whoever closes wants to go; the group notices by itself
@@ -315,7 +324,7 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
 
         self._background.close(last)
         if self._committer is not None:
-            self._committer.tell()
+            self._committer.give_up()
         self._interceptors.close()
         for name in ("key_deserializer", "value_deserializer"):
             if hasattr(self.config[name], "deserialize") and hasattr(self.config[name], "close"):
@@ -351,7 +360,8 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        # Nobody knows whether the record in work was done with when an exception came out of it: it is read again.
+        self.close(autocommit=kind is None)
 
     def __del__(self) -> None:
         if not getattr(self, "_closed", True):
@@ -364,6 +374,7 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
         return float(self.config["request_timeout_ms"]) / 1000
 
     def _check_open(self) -> None:
+        self._background.check_process()
         if self._closed:
             raise IllegalStateError("The consumer is closed.")
 

@@ -11,7 +11,6 @@ wait for that goes aside (`flights`).
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -27,6 +26,7 @@ from moldau.client.exceptions import named
 from moldau.client.link import Link
 from moldau.client.metadata import ClusterView
 from moldau.client.network import ClientNetwork
+from moldau.client.waiting import Monitor
 from moldau.errors import ErrorCode, KafkaError, MoldauError, ProtocolError, error_code
 from moldau.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from moldau.types import NO_EPOCH, ZERO_UUID, TopicPartition
@@ -82,7 +82,7 @@ class Fetcher:
         self.network = network
         self.options = options
         self.counters = Counters()
-        self.changed = threading.Condition()
+        self.changed = Monitor()
         self.readings: dict[TopicPartition, Reading] = {}
         self.error: BaseException | None = None
         self.find_positions: Callable[[list[Reading]], None] = lambda readings: None

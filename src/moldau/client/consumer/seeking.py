@@ -85,14 +85,16 @@ class Seeking(ABC):
         deadline = monotonic() + (self._timeout if timeout_ms is None else timeout_ms / 1000)
         self._unasked = True
         self._begin_reading()
-        with self._fetcher.changed:
-            while reading.position is None:
+        while True:
+            with self._fetcher.changed:
+                if reading.position is not None:
+                    return self._ahead.get(reading.where, reading.position)
                 if self._fetcher.error is not None:
                     error, self._fetcher.error = self._fetcher.error, None
                     raise error
-                if not self._fetcher.changed.wait(max(0.0, deadline - monotonic())):
-                    raise KafkaTimeoutError(f"The position of {partition} could not be found out in time.")
-            return self._ahead.get(reading.where, reading.position)
+                change = self._fetcher.changed.ticket()
+            if not change.wait(deadline - monotonic()):
+                raise KafkaTimeoutError(f"The position of {partition} could not be found out in time.")
 
     def highwater(self, partition: TopicPartition) -> int | None:
         (reading,) = self._readings([partition])

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from moldau.client.background import Background
 from moldau.client.conversation import Conversation, Learn
+from moldau.client.errors import ConnectionFailed, RequestTimedOut
 from moldau.client.exceptions import named
 from moldau.client.network import ClientNetwork
 from moldau.client.partitioning import ClusterMetadata
@@ -34,6 +35,7 @@ from moldau.errors.named import IllegalStateError, KafkaTimeoutError, for_code
 from moldau.types import TopicPartition
 
 _FOREVER = 1e9
+_GRACE = 5.0
 
 
 class KafkaProducer:
@@ -54,6 +56,7 @@ class KafkaProducer:
             self._network, sending_limits(self.config, configs), self._keeper, self._background.loop.call_from_thread
         )
         self._accumulator = self._sender.accumulator
+        self._background.in_child(_disowned(self._sender))
         self._fast: Callable[..., Any] = self._choose_path()
         bootstrap(self._background, self._network, self.config["bootstrap_timeout_ms"] / 1000)
         self._closed = False
@@ -148,13 +151,17 @@ class KafkaProducer:
         return self._wait_for_memory((topic, value_bytes, key_bytes, headers, partition, timestamp_ms), deadline)
 
     def _check_usable(self, topic: str, value: Any, key: Any) -> None:
-        if self._closed:
-            raise IllegalStateError("The producer is closed.")
+        self._check_open()
         if not isinstance(topic, str):
             raise TypeError(f"a topic is named by a str, not {type(topic).__name__}")
         if value is None and key is None:
             raise ValueError("a record needs a key or a value")
         self._keeper_of_transactions_allows()
+
+    def _check_open(self) -> None:
+        self._background.check_process()
+        if self._closed:
+            raise IllegalStateError("The producer is closed.")
 
     def _keeper_of_transactions_allows(self) -> None:
         if isinstance(self._keeper, TransactionKeeper):
@@ -194,20 +201,21 @@ class KafkaProducer:
         future = self._accumulator.append(*record)
         if future is not None:
             return future  # type: ignore[return-value]
-        with sender.memory_freed:
-            sender.waiting_for_memory += 1
-            try:
-                self._background.call(sender.pump)
-                while True:
+        sender.waiting_for_memory += 1
+        try:
+            self._background.call(sender.pump)
+            while True:
+                with sender.memory_freed:
                     if self._closed:
                         raise IllegalStateError("The producer was closed.")
                     future = self._accumulator.append(*record)
                     if future is not None:
                         return future  # type: ignore[return-value]
-                    if not sender.memory_freed.wait(max(0.0, deadline - monotonic())):
-                        raise KafkaTimeoutError("There was no memory for the record within max_block_ms.")
-            finally:
-                sender.waiting_for_memory -= 1
+                    freed = sender.memory_freed.ticket()
+                if not freed.wait(deadline - monotonic()):
+                    raise KafkaTimeoutError("There was no memory for the record within max_block_ms.")
+        finally:
+            sender.waiting_for_memory -= 1
 
     # ----------------------------------------------------------------------------------------------------- topics
 
@@ -258,14 +266,16 @@ class KafkaProducer:
         """Drops what has not been sent, and aborts."""
         keeper = self._transactions()
         keeper.begin_abort()
-        self._background.get(lambda: keeper.settle_all(self._sender), None)
+        # What is under way comes back within its own time limit, whatever becomes of it.
+        self._background.get(
+            lambda: keeper.settle_all(self._sender), self.config["delivery_timeout_ms"] / 1000 + _GRACE
+        )
         self._ask(keeper.end(commit=False), self.config["max_block_ms"] / 1000)
 
     def _transactions(self) -> TransactionKeeper:
         if not isinstance(self._keeper, TransactionKeeper):
             raise IllegalStateError("A producer without a transactional_id has no transactions.")
-        if self._closed:
-            raise IllegalStateError("The producer is closed.")
+        self._check_open()
         return self._keeper
 
     # --------------------------------------------------------------------------------------------------- the ends
@@ -274,8 +284,14 @@ class KafkaProducer:
         """Returns when every record sent so far is acknowledged or has failed; KafkaTimeoutError after `timeout`."""
         if self._background.on_thread:
             raise IllegalStateError("A callback cannot wait for the answers that it holds up itself.")
-        deadline = monotonic() + (_FOREVER if timeout is None else timeout)
-        deliveries = self._background.get(lambda: _now(self._sender.hurry), None)
+        patience = _FOREVER if timeout is None else timeout
+        deadline = monotonic() + patience
+        try:
+            deliveries = self._background.get(lambda: _now(self._sender.hurry), patience)
+        except ConnectionFailed:
+            return  # the producer was closed, and every record has its outcome since
+        except RequestTimedOut as error:
+            raise KafkaTimeoutError(str(error)) from None
         try:
             for delivery in deliveries:
                 if not delivery.wait_to_the_end(deadline):
@@ -289,6 +305,8 @@ class KafkaProducer:
             return
         self._closed = True
         atexit.unregister(self._at_exit)
+        if self._background.forked:
+            return  # the parent's, with everything that is on its way
         self._accumulator.halted = True
         if not self._background.on_thread and timeout != 0:
             try:
@@ -334,6 +352,19 @@ class KafkaProducer:
 
     def __str__(self) -> str:
         return f"<KafkaProducer client_id={self.config['client_id']}>"
+
+
+def _disowned(sender: Sender) -> Callable[[], None]:
+    """For the child of a fork: takes no records there, and waits for none."""
+
+    def disown() -> None:
+        sender.accumulator.halted = True
+        gone = IllegalStateError("The record was sent by the parent process, before a fork.")
+        for state in sender.states():
+            for batch in state.unacknowledged():
+                batch.delivery.disown(gone)
+
+    return disown
 
 
 def _now(function: Callable[[], Any]) -> Deferred[Any]:

@@ -9,7 +9,6 @@ Under load this makes batches large by itself: while five requests are under way
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -28,6 +27,7 @@ from moldau.client.producer.identity import IdentityKeeper
 from moldau.client.producer.partition import PartitionState
 from moldau.client.producer.requests import Outcome, produce_request, read_outcomes
 from moldau.client.producer.stuck import StuckNodes
+from moldau.client.waiting import Monitor
 from moldau.errors import ErrorCode, KafkaError
 from moldau.errors.named import KafkaTimeoutError
 from moldau.protocol.records import Compression
@@ -79,7 +79,7 @@ class Sender:
         self.network = network
         self.limits = limits
         self.counters = Counters()
-        self.memory_freed = threading.Condition()
+        self.memory_freed = Monitor()
         self.waiting_for_memory = 0
         self.hurries = 0
         self.accumulator = Accumulator(

@@ -1,0 +1,164 @@
+"""How clients end: by an exception, in the child of a fork, and asked for something after the end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from moldau import KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition, errors
+
+
+def fill(bootstrap: str, topic: str, count: int) -> None:
+    with KafkaProducer(bootstrap_servers=bootstrap) as producer:
+        for number in range(count):
+            producer.send(topic, b"%d" % number, partition=0)
+
+
+def reader(bootstrap: str, topic: str, **settings: Any) -> KafkaConsumer:
+    consumer = KafkaConsumer(bootstrap_servers=bootstrap, group_id=topic, auto_offset_reset="earliest", **settings)
+    consumer.assign([TopicPartition(topic, 0)])
+    return consumer
+
+
+def committed(bootstrap: str, topic: str) -> Any:
+    with reader(bootstrap, topic, enable_auto_commit=False) as consumer:
+        return consumer.committed(TopicPartition(topic, 0))
+
+
+def test_a_record_in_work_when_an_exception_came_is_not_committed(bootstrap: str, topic: str) -> None:
+    fill(bootstrap, topic, 3)
+
+    def work() -> None:
+        with reader(bootstrap, topic) as consumer:
+            for record in consumer:
+                if record.offset == 1:
+                    raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        work()
+    assert committed(bootstrap, topic) is None
+    with reader(bootstrap, topic) as consumer:
+        assert next(consumer).offset == 0
+    assert committed(bootstrap, topic) == 1
+
+
+def test_commits_under_way_are_over_after_close(bootstrap: str, topic: str) -> None:
+    fill(bootstrap, topic, 1)
+    where = TopicPartition(topic, 0)
+    told: list[tuple[Any, Any]] = []
+    consumer = reader(bootstrap, topic, enable_auto_commit=False)
+    futures = [
+        consumer.commit_async({where: OffsetAndMetadata(number)}, lambda *said: told.append(said))
+        for number in (1, 2, 3)
+    ]
+    consumer.close()
+    assert [future.succeeded() for future in futures] == [True] * 3
+    assert [offsets[where].offset for offsets, _ in told] == [1, 2, 3]
+    assert committed(bootstrap, topic) == 3
+
+
+def test_commits_nobody_answers_have_failed_after_close(start_node: Any, topic: str) -> None:
+    node = start_node()
+    consumer = reader(node.bootstrap, topic, enable_auto_commit=False)
+    node.process.send_signal(signal.SIGSTOP)
+    told: list[Any] = []
+    future = consumer.commit_async({TopicPartition(topic, 0): OffsetAndMetadata(1)}, lambda _, said: told.append(said))
+    consumer.close(timeout_ms=200)
+    node.process.send_signal(signal.SIGCONT)
+    assert isinstance(future.exception, errors.KafkaConnectionError)
+    assert told == [future.exception]
+
+
+def test_asked_after_the_end(bootstrap: str, topic: str) -> None:
+    producer = KafkaProducer(bootstrap_servers=bootstrap)
+    future = producer.send(topic, b"last")
+    producer.close()
+    assert future.get(timeout=0).offset == 0
+    producer.flush(3)
+    producer.flush()
+    with pytest.raises(errors.IllegalStateError):
+        producer.send(topic, b"too late")
+    with pytest.raises(errors.KafkaConnectionError):
+        producer.partitions_for("another")
+
+
+def in_child(work: Callable[[], None]) -> None:
+    """Forks as a program would that has clients, and sees how the child ends: it must, and well."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            assert os.waitstatus_to_exitcode(status) == 0
+            return
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    pytest.fail("the child hangs")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of a fork with threads, from Python 3.12 on
+def test_the_child_of_a_fork_is_told_and_let_go(bootstrap: str, topic: str) -> None:
+    fill(bootstrap, topic, 3)
+    producer = KafkaProducer(bootstrap_servers=bootstrap, linger_ms=600)
+    consumer = reader(bootstrap, topic)
+    assert next(consumer).offset == 0
+    future = producer.send(topic, b"from the parent", partition=0)
+
+    def work() -> None:
+        for call in (
+            lambda: producer.send(topic, b"from the child"),
+            lambda: producer.flush(3),
+            lambda: future.get(timeout=3),
+            lambda: consumer.poll(1000),
+            consumer.commit,
+        ):
+            with pytest.raises(errors.IllegalStateError, match="fork"):
+                call()
+        producer.close(2)
+        consumer.close()
+
+    in_child(work)
+    assert future.get(timeout=10).offset == 3
+    assert [next(consumer).offset for _ in range(3)] == [1, 2, 3]
+    consumer.close()
+    producer.close()
+    assert committed(bootstrap, topic) == 4
+
+
+FORKED = """
+import os, sys
+from moldau import KafkaConsumer, KafkaProducer, TopicPartition
+from moldau.admin import KafkaAdminClient
+bootstrap, topic, way = sys.argv[1:]
+producer = KafkaProducer(bootstrap_servers=bootstrap, linger_ms=500)
+consumer = KafkaConsumer(topic, bootstrap_servers=bootstrap)
+admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+future = producer.send(topic, b"x")
+child = os.fork()
+if child:
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), future.get(10).offset)
+elif way == "del":
+    del producer, consumer, admin
+"""
+
+
+@pytest.mark.parametrize("way", ["exit", "del"])
+def test_a_forked_process_ends(bootstrap: str, topic: str, way: str) -> None:
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKED, bootstrap, topic, way]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.stdout.split(), done.stderr) == (["0", "0"], "")

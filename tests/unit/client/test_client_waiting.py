@@ -1,0 +1,139 @@
+"""What threads wait on, with an exception at every moment at which Ctrl-C may strike."""
+
+from __future__ import annotations
+
+import dis
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from moldau.client.background import Waiter
+from moldau.client.future import Future
+from moldau.client.producer.delivery import Delivery
+from moldau.client.waiting import Latch, Monitor
+
+PATIENCE = 10.0
+
+
+class Interruption:
+    """Raises KeyboardInterrupt at the n-th moment at which the interpreter looks for signals: at the begin of a
+    function, after a call, and before a loop goes round."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+        self.struck = False
+        self._after: dict[FrameType, bool] = {}
+
+    def __call__(self, frame: FrameType, event: str, _argument: Any) -> Any:
+        frame.f_trace_opcodes = True
+        if event == "call":
+            self._after[frame] = True
+        elif event == "opcode":
+            name = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+            if self._after.get(frame) or name == "JUMP_BACKWARD":
+                self.strike()
+            self._after[frame] = name.startswith("CALL")
+        return self
+
+    def strike(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            self.struck = True
+            raise KeyboardInterrupt
+
+
+def interrupted(work: Callable[[], Any], at: int) -> bool:
+    """Whether there was a moment of this number at all."""
+    interruption = Interruption(at)
+    before = sys.gettrace()
+    sys.settrace(interruption)
+    try:
+        work()
+    except (KeyboardInterrupt, Exception):
+        pass
+    finally:
+        sys.settrace(before)
+    return interruption.struck
+
+
+def on_another_thread(work: Callable[[], Any]) -> None:
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    assert not thread.is_alive(), "something was left taken"
+
+
+def waiting_for_a_future() -> tuple[Callable[[], Any], Callable[[], Any]]:
+    future = Future()
+    return lambda: future.get(0.001), lambda: future.success(1)
+
+
+def waiting_for_an_answer() -> tuple[Callable[[], Any], Callable[[], Any]]:
+    waiter: Waiter[int] = Waiter()
+    return lambda: waiter.wait(0.001), lambda: waiter.settle(1, None)
+
+
+def waiting_for_a_delivery() -> tuple[Callable[[], Any], Callable[[], Any]]:
+    delivery = Delivery("rivers", 0)
+    return lambda: delivery.wait(0.001), delivery.complete
+
+
+def waiting_for_a_change() -> tuple[Callable[[], Any], Callable[[], Any]]:
+    monitor = Monitor()
+
+    def wait() -> None:
+        with monitor:
+            ticket = monitor.ticket()
+        ticket.wait(0.001)
+
+    def change() -> None:
+        with monitor:
+            monitor.notify_all()
+
+    return wait, change
+
+
+@pytest.mark.parametrize(
+    "make", [waiting_for_a_future, waiting_for_an_answer, waiting_for_a_delivery, waiting_for_a_change]
+)
+def test_an_interrupted_wait_leaves_nothing_taken(
+    make: Callable[[], tuple[Callable[[], Any], Callable[[], Any]]],
+) -> None:
+    at = 0
+    struck = True
+    while struck:
+        at += 1
+        wait, settle = make()
+        struck = interrupted(wait, at)
+        on_another_thread(settle)
+    assert at > 3
+
+
+def test_a_latch_lets_everybody_through() -> None:
+    latch = Latch()
+    assert not latch.wait(0)
+    seen: list[bool] = []
+    threads = [threading.Thread(target=lambda: seen.append(latch.wait(PATIENCE))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    latch.set()
+    for thread in threads:
+        thread.join()
+    assert seen == [True] * 3
+    assert latch.wait(0)
+
+
+def test_waits_that_end_by_themselves_leave_no_ticket_behind() -> None:
+    monitor = Monitor()
+    for _ in range(3):
+        with monitor:
+            ticket = monitor.ticket()
+        assert not ticket.wait(0)
+        with monitor:
+            assert not monitor.wait(0)
+            assert monitor._is_owned()  # type: ignore[attr-defined]
+    assert not monitor._line
