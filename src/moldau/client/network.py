@@ -59,6 +59,8 @@ class ClientNetwork:
         self.view = ClusterView()
         self.topics_of_interest: set[str] = set()
         self.interested_in_all = False
+        # Whether a broker may create what is of interest and not there.
+        self.creates_topics = False
         self._network = network
         self._connect_timeout = connect_timeout
         self._reconnect = reconnect or Backoff(first=0.05, limit=1.0)
@@ -303,7 +305,8 @@ class ClientNetwork:
             self._refreshing = False
             self.refresh()
 
-        self.learn(Learn(topics, anew=True)).then(done)
+        create = self.creates_topics and topics is not None
+        self.learn(Learn(topics, anew=True, create=create)).then(done)
 
     def _knows(self, name: str) -> bool:
         topic = self.view.topics.get(name)

@@ -55,15 +55,17 @@ def init_producer_id() -> Conversation[ProducerId]:
     return retrying(attempt)
 
 
-def topic_to_write(name: str, attempts: float = CREATION_ATTEMPTS) -> Conversation[TopicView]:
-    """The topic, created by the broker if it is set to do that.
+def topic_to_write(
+    name: str, attempts: float = CREATION_ATTEMPTS, *, create: bool = True
+) -> Conversation[TopicView]:
+    """The topic, created by the broker if it is set to do that and we do not mind.
 
     One that is not there is asked for again so many times, without end if somebody else may be about to create it.
     """
     failures = missing = 0
     while True:
         try:
-            view: ClusterView = yield Learn([name], create=True)
+            view: ClusterView = yield Learn([name], create=create)
             return view.topic(name)
         except KafkaError as error:
             if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:

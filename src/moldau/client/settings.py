@@ -46,7 +46,6 @@ COMMON: Final[dict[str, Any]] = {
 
 # Taken, and without effect here.
 INERT: Final[dict[str, Any]] = {
-    "allow_auto_create_topics": True,
     "api_version": None,
     "api_version_auto_timeout_ms": 2000,
     "client_dns_lookup": "use_all_dns_ips",

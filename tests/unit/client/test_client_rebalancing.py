@@ -11,6 +11,7 @@ from moldau.client.background import Waiter
 from moldau.client.consumer.assignors import CooperativeStickyAssignor, RangePartitionAssignor
 from moldau.client.consumer.membership import Joined
 from moldau.client.consumer.rebalancing import Rebalancer
+from moldau.client.consumer.subscription import Subscription
 from moldau.client.errors import RequestTimedOut
 from moldau.errors import KafkaTimeoutError
 from moldau.types import TopicPartition
@@ -34,9 +35,9 @@ class Group:
             background,
             type("Network", (), {"watch": lambda self, watcher: None})(),  # type: ignore[arg-type]
             self,  # type: ignore[arg-type]
+            Subscription(exclude_internal=True),
             lambda partitions: self.told.append(("read", set(partitions))),
             lambda: self.told.append("commit"),
-            exclude_internal=True,
         )
         self.rebalancer.listener = self
         self.rebalancer._begin_join = self._begin  # type: ignore[method-assign]

@@ -14,6 +14,7 @@
     assignors       who reads what, in classic groups
     membership      joining, heartbeats and rebalances of classic groups
     reconciliation  the same in groups of the new protocol (KIP-848), where the coordinator decides
+    subscription    topics by name or by pattern, and which of them are not there yet
     rebalancing     the application's side of membership: when to join, what listeners are told
     interceptors    what an application hangs in between: sees records and commits
     measures        what is counted

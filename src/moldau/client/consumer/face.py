@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from re import Pattern
-from re import compile as compile_pattern
 from time import monotonic
 from types import TracebackType
 from typing import Any, ClassVar, TypeVar
@@ -24,6 +23,7 @@ from moldau.client.consumer.reconciliation import ConsumerMembership
 from moldau.client.consumer.remembering import Remembering
 from moldau.client.consumer.seeking import Seeking
 from moldau.client.consumer.settings import DEFAULTS, fetch_options, group_options, read_settings
+from moldau.client.consumer.subscription import Subscription, check_subscription
 from moldau.client.consumer.taking import take_records
 from moldau.client.conversation import Conversation, Learn
 from moldau.client.exceptions import named
@@ -56,12 +56,13 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
         self._rebalancer: Rebalancer | None = None
         self._committer: Committer | None = None
         self._patience: float | None = None
-        self._subscription: set[str] | None = None
+        self._subscription = Subscription(exclude_internal=self.config["exclude_internal_topics"])
+        self._network.watch(self._subscription.look_at)
+        self._network.creates_topics = bool(self.config["allow_auto_create_topics"])
         self._order: list[TopicPartition] = []
         self._ahead: dict[TopicPartition, int] = {}
         self._unasked = False
         self._seen: ClusterView | None = None
-        self._pattern_alone: Pattern[str] | None = None
         self._ask_again_at = 0.0
         self._iterator: Iterator[ConsumerRecord] | None = None
         if self.config["group_id"] is not None:
@@ -83,9 +84,9 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
             self._background,
             self._network,
             membership,
+            self._subscription,
             self._read_exactly,
             self._commit_before_revoking,
-            exclude_internal=self.config["exclude_internal_topics"],
         )
 
     def _new_membership(self) -> ClassicMembership:
@@ -96,7 +97,7 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Reads these partitions, and no others, without a group deciding about it."""
-        if self._subscription is not None:
+        if self._subscription.names is not None:
             raise IllegalStateError("A consumer either subscribes to topics or is assigned partitions.")
         self._read_exactly([TopicPartition(*each) for each in partitions])
 
@@ -108,55 +109,52 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
         self, topics: Sequence[str] = (), pattern: str | Pattern[str] | None = None, listener: Any = None
     ) -> None:
         """Reads topics, by name or by pattern, together with the other members of the group."""
-        if self._subscription is None and self.assignment():
+        self._check_open()
+        check_subscription(topics, pattern, listener)
+        if self._subscription.names is None and self.assignment():
             raise IllegalStateError("A consumer either subscribes to topics or is assigned partitions.")
-        if bool(topics) == (pattern is not None):
-            raise IllegalArgumentError("Either topics or a pattern are needed, not both.")
-        if isinstance(topics, str):
-            topics = [topics]
-        self._subscription = set(topics)
-        if self._rebalancer is None:
-            self._subscribe_alone(topics, pattern)
-        else:
-            self._rebalancer.subscribe(topics, pattern, listener)
-
-    def _subscribe_alone(self, topics: Sequence[str], pattern: str | Pattern[str] | None) -> None:
-        """Without a group everything is ours, also what comes later."""
-        self._pattern_alone = compile_pattern(pattern) if pattern is not None else None
+        self._subscription.begin(topics, pattern, self._network.view)
         self._take_interest(set(topics), everything=pattern is not None)
-        self._ask(_learn(list(topics) if pattern is None else None))
-        self._take_everything(force=True)
+        if self._rebalancer is None:
+            # Without a group everything is ours, also what comes later.
+            view = self._ask(_learn(list(topics) if pattern is None else None, create=self._network.creates_topics))
+            self._subscription.began_with(view)
+            self._take_everything(force=True)
+        else:
+            self._rebalancer.subscribe(listener)
 
     def _take_everything(self, *, force: bool = False) -> None:
-        view, now = self._network.view, monotonic()
-        if self._pattern_alone is not None:
-            known = [name for name, topic in view.topics.items() if not topic.internal]
-            self._subscription = {name for name in known if self._pattern_alone.match(name)}
-        missing = [name for name in self._subscription or () if not _partitions(view, name)]
-        if missing and now >= self._ask_again_at:
-            self._ask_again_at = now + self._network.backoff.limit / 2
-            self._background.call(self._network.refresh)
+        view = self._network.view
         if view is self._seen and not force:
             return
         self._seen = view
         wanted = {
-            TopicPartition(name, number) for name in self._subscription or () for number in _partitions(view, name)
+            TopicPartition(name, number)
+            for name in self._subscription.names or ()
+            for number in _partitions(view, name)
         }
         if wanted != self.assignment():
             self._read_exactly(wanted)
 
+    def _look_for_missing(self) -> None:
+        """A topic may appear at any moment; nobody tells unless asked."""
+        now = monotonic()
+        if now >= self._ask_again_at:
+            self._ask_again_at = now + self._network.backoff.limit / 2
+            if self._subscription.missing(self._network.view):
+                self._background.call(self._network.refresh)
+
     def subscription(self) -> set[str] | None:
-        if self._rebalancer is not None and self._rebalancer.pattern is not None:
-            return set(self._rebalancer.membership.topics)
-        return None if self._subscription is None else set(self._subscription)
+        names = self._subscription.names
+        return None if names is None else set(names)
 
     def unsubscribe(self) -> None:
         self._leave_group()
-        if self._rebalancer is not None and self._committer is not None and self._subscription is not None:
+        if self._rebalancer is not None and self._committer is not None and self._subscription.names is not None:
             # Whoever subscribes again is another member, and until then nobody is one.
             self._rebalancer.begin_anew(self._new_membership())
             self._committer.membership = self._rebalancer.membership
-        self._subscription = self._pattern_alone = None
+        self._subscription.end()
         self._read_exactly(())
 
     def _read_exactly(self, partitions: Iterable[TopicPartition]) -> None:
@@ -165,21 +163,23 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
             readings = self._fetcher.readings
             for where in [where for where in readings if where not in wanted]:
                 del readings[where]
-            for where in sorted(wanted):
-                if where not in readings:
-                    readings[where] = Reading(where)
+            new = sorted(where for where in wanted if where not in readings)
+            appeared = self._subscription.appeared({where.topic for where in new})
+            for where in new:
+                readings[where] = Reading(where, appeared=where.topic in appeared)
             self._order = list(readings)
             self._ahead = {}
             self._iterator = None
             self._unasked = bool(readings)
         self._take_interest({where.topic for where in wanted})
 
-    def _take_interest(self, topics: set[str], *, everything: bool = False) -> None:
+    def _take_interest(self, topics: set[str], *, everything: bool | None = None) -> None:
         """On the network's thread, which is the one that goes through them."""
 
         def take() -> None:
             self._network.topics_of_interest |= topics
-            self._network.interested_in_all |= everything
+            if everything is not None:
+                self._network.interested_in_all = everything
 
         self._background.call(take)
 
@@ -244,12 +244,15 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
         return int(self.config["max_poll_records"] if max_records is None else max_records)
 
     def _do_duties(self, deadline: float) -> None:
+        subscribed = self._subscription.names is not None
+        if subscribed:
+            self._look_for_missing()
         if self._rebalancer is None or self._committer is None:
-            if self._subscription is not None:
+            if subscribed:
                 self._take_everything()
             return
         self._committer.tell()
-        if self._subscription is not None:
+        if subscribed:
             self._rebalancer.ensure(deadline)
         if self.config["enable_auto_commit"]:
             self._committer.commit_now_and_then(self.config["auto_commit_interval_ms"] / 1000)
@@ -331,7 +334,7 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
                 self.config[name].close()
 
     def _leave_group(self, *, autocommit: bool = True, timeout_ms: float | None = None) -> None:
-        if self._rebalancer is None or self._subscription is None:
+        if self._rebalancer is None or self._subscription.names is None:
             if self._rebalancer is not None and autocommit:
                 self._commit_before_revoking()
             return
@@ -402,11 +405,11 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
             raise named(error) from None
 
 
-def _learn(topics: Sequence[str] | None) -> Conversation[ClusterView]:
-    view: ClusterView = yield Learn(topics, anew=True)
+def _learn(topics: Sequence[str] | None, *, create: bool = False) -> Conversation[ClusterView]:
+    view: ClusterView = yield Learn(topics, anew=True, create=create and topics is not None)
     return view
 
 
-def _partitions(view: ClusterView, topic: str) -> Sequence[int]:
+def _partitions(view: ClusterView, topic: str) -> Iterable[int]:
     known = view.topics.get(topic)
-    return sorted(known.partitions) if known is not None else ()
+    return known.partitions if known is not None else ()

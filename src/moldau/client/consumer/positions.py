@@ -5,7 +5,7 @@ from __future__ import annotations
 from moldau.client.admin.offsets import FoundOffset, IsolationLevel, list_offsets
 from moldau.client.consumer.fetcher import Fetcher
 from moldau.client.consumer.offsets import GroupOffsets
-from moldau.client.consumer.reading import Reading
+from moldau.client.consumer.reading import EARLIEST, LATEST, Reading
 from moldau.client.conversation import Conversation
 from moldau.client.exceptions import named
 from moldau.errors import ErrorCode, KafkaError
@@ -59,7 +59,8 @@ class PositionFinder:
             if reading.reset is not None:
                 times[reading.where] = reading.reset
             elif default is not None:
-                times[reading.where] = default.time(self._fetcher.network.clock.now_ms())
+                time = default.time(self._fetcher.network.clock.now_ms())
+                times[reading.where] = EARLIEST if reading.appeared and time == LATEST else time
             else:
                 missing.append(reading.where)
         starts.update((yield from self._by_time(times)))

@@ -5,13 +5,14 @@ Everything here happens inside `poll`, on the application's thread: a listener m
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import Any
 
 from moldau.client.background import Background, Waiter
 from moldau.client.consumer.membership import ClassicMembership, Joined
+from moldau.client.consumer.subscription import Subscription
+from moldau.client.conversation import Learn
 from moldau.client.exceptions import named
 from moldau.client.metadata import ClusterView
 from moldau.client.network import ClientNetwork
@@ -40,47 +41,45 @@ class Rebalancer:
         background: Background,
         network: ClientNetwork,
         membership: ClassicMembership,
+        subscription: Subscription,
         assigned: Callable[[Iterable[TopicPartition]], None],
         before_revoking: Callable[[], None],
-        *,
-        exclude_internal: bool,
     ) -> None:
         self.membership = membership
         self.listener: Any = None
-        self.pattern: re.Pattern[str] | None = None
         self._background = background
         self._network = network
         self._assigned = assigned
         self._before_revoking = before_revoking
-        self._exclude_internal = exclude_internal
+        self._subscription = subscription
         self._current: set[TopicPartition] = set()
         self._joining: Waiter[Joined] | None = None
         network.watch(self._look_at)
 
-    def subscribe(self, topics: Iterable[str], pattern: str | re.Pattern[str] | None, listener: Any) -> None:
+    def subscribe(self, listener: Any) -> None:
         self.listener = listener
-        self.pattern = re.compile(pattern) if isinstance(pattern, str) else pattern
-
-        def begin() -> None:
-            self._network.topics_of_interest |= set(topics)
-            self._network.interested_in_all = self.pattern is not None
-            self._network.refresh()
-
-        self.membership.topics = frozenset(topics)
+        self.membership.topics = self._subscription.names or frozenset()
         self.membership.rejoin = True
-        self._background.call(begin)
+        self._background.call(self._look_around)
 
-    def _look_at(self, view: ClusterView) -> None:
-        """With a pattern, new topics that match are part of the subscription."""
-        if self.pattern is None:
+    def _look_around(self) -> None:
+        if self._subscription.pattern is None:
+            self._network.refresh()
             return
-        matching = frozenset(
-            name
-            for name, topic in view.topics.items()
-            if self.pattern.match(name) and not (topic.internal and self._exclude_internal)
-        )
-        if matching != self.membership.topics:
-            self.membership.topics = matching
+
+        def told(view: ClusterView | None, _error: BaseException | None) -> None:
+            if view is None:
+                self._network.refresh()  # which tries until it is told
+            else:
+                self._subscription.began_with(view)
+
+        self._network.learn(Learn(None, anew=True)).then(told)
+
+    def _look_at(self, _view: ClusterView) -> None:
+        """With a pattern, new topics that match are part of the subscription."""
+        names = self._subscription.names
+        if self._subscription.pattern is not None and names is not None and names is not self.membership.topics:
+            self.membership.topics = names
             self.membership.rejoin = True
 
     def ensure(self, deadline: float) -> None:
@@ -147,7 +146,7 @@ class Rebalancer:
 
     def begin_anew(self, membership: ClassicMembership) -> None:
         """After leaving: nothing is wanted, and what is still said of the former membership is nobody's business."""
-        self.pattern = self.listener = self._joining = None
+        self.listener = self._joining = None
         self._current = set()
         self.membership = membership
 

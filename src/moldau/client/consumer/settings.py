@@ -27,6 +27,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     "fetch_min_bytes": 1,
     "fetch_max_bytes": 52_428_800,
     "max_partition_fetch_bytes": 1_048_576,
+    "allow_auto_create_topics": True,
     "auto_offset_reset": "latest",
     "enable_auto_commit": True,
     "auto_commit_interval_ms": 5000,

@@ -227,7 +227,8 @@ class KafkaProducer:
         known = self._network.view.topics.get(topic)
         if known is not None and known.partitions and self._accumulator.knows(topic):
             return len(known.partitions)
-        found = self._ask(topic_to_write(topic, attempts=_FOREVER), deadline - monotonic())
+        create = bool(self.config["allow_auto_create_topics"])
+        found = self._ask(topic_to_write(topic, attempts=_FOREVER, create=create), deadline - monotonic())
         self._background.call(lambda: self._sender.take_up(topic))
         while not self._accumulator.knows(topic):
             self._background.get(lambda: self._network.learn(Learn([topic])), max(0.001, deadline - monotonic()))

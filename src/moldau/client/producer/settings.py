@@ -17,6 +17,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     "transactional_id": None,
     "transaction_timeout_ms": 60_000,
     "delivery_timeout_ms": 120_000,
+    "allow_auto_create_topics": True,
     "acks": -1,
     "compression_type": None,
     "compression_level": None,
