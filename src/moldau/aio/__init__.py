@@ -17,12 +17,8 @@ from moldau.client.consumer.fetched import ConsumerRecord
 from moldau.client.consumer.rebalancing import ConsumerRebalanceListener
 from moldau.client.producer.delivery import RecordMetadata
 from moldau.client.structs import OffsetAndMetadata, OffsetAndTimestamp
-from moldau.errors.named import IllegalStateError
+from moldau.errors.named import ConsumerStoppedError, IllegalOperation
 from moldau.types import TopicPartition
-
-# aiokafka has a class each for what is not possible in a state: after `stop`, or outside of a transaction.
-ConsumerStoppedError = IllegalStateError
-IllegalOperation = IllegalStateError
 
 __all__ = [
     "AIOKafkaAdminClient",

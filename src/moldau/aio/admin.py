@@ -29,7 +29,7 @@ class AIOKafkaAdminClient:
             return
         self._worker = Worker("moldau-aio-admin")
         try:
-            self._client = await self._worker.run(lambda: KafkaAdminClient(**self._settings))
+            self._client = await self._worker.open(lambda: KafkaAdminClient(**self._settings))
         except BaseException:
             self._worker.close()
             raise

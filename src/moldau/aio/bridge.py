@@ -1,4 +1,4 @@
-"""Between a client's thread and the event loop: results one way, blocking calls the other."""
+"""Between a client's threads and the event loop: results one way, blocking calls the other."""
 
 from __future__ import annotations
 
@@ -7,35 +7,57 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 T = TypeVar("T")
 
 logger = logging.getLogger("moldau.client")
 
+# Calls of one client that may wait side by side: one that takes long (a flush) must not hold up all others, and a
+# listener that awaits something while the client is being closed must find somebody to do it.
+_THREADS: Final = 8
+
+
+class Closable(Protocol):
+    def close(self) -> None: ...
+
+
+C = TypeVar("C", bound=Closable)
+
 
 class Worker:
-    """One thread for the calls of one client that may have to wait. In order, so a client never is used by two."""
+    """Threads for the calls of one client that may have to wait; each starts when it is needed."""
 
     def __init__(self, name: str) -> None:
-        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
+        self._executor = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix=name)
+        self._under_way: set[Future[Any]] = set()
 
     async def run(self, function: Callable[..., T], *arguments: Any) -> T:
         """Runs it to its end even if whoever awaits it is cancelled: half a commit would be worse."""
-        return await asyncio.shield(self.begin(function, *arguments))
+        return await asyncio.shield(asyncio.wrap_future(self._submit(function, *arguments)))
 
-    def begin(self, function: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
-        """The same, to be waited for by whom it may concern."""
-        return asyncio.get_running_loop().run_in_executor(self._executor, function, *arguments)
+    async def open(self, make: Callable[[], C]) -> C:
+        """Makes a client. If whoever awaits that is cancelled it is closed as soon as it stands, and nobody waits."""
+        making = self._submit(make)
+        try:
+            return await asyncio.shield(asyncio.wrap_future(making))
+        except asyncio.CancelledError:
+            making.add_done_callback(_close_again)
+            raise
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """For calls nobody waits for; what goes wrong is worth a line in the log."""
-        work = self._executor.submit(function, *arguments)
-        work.add_done_callback(_log_failure)
-        return work
+    def begin(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """For calls nobody waits for."""
+        self._submit(function, *arguments).add_done_callback(log_failure)
 
     def close(self) -> None:
-        self._executor.shutdown(wait=True)
+        """At once: what is still under way ends by itself, and its thread with it."""
+        self._executor.shutdown(wait=not self._under_way)
+
+    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        work = self._executor.submit(function, *arguments)
+        self._under_way.add(work)
+        work.add_done_callback(self._under_way.discard)
+        return work
 
 
 class Mailbox:
@@ -64,7 +86,13 @@ class Mailbox:
             function(*arguments)
 
 
-def _log_failure(work: Future[Any]) -> None:
+def _close_again(making: Future[Any]) -> None:
+    if not making.cancelled() and making.exception() is None:
+        making.result().close()
+
+
+def log_failure(work: Future[Any]) -> None:
+    """For calls nobody waits for; what goes wrong is worth a line in the log."""
     error = work.exception()
     if error is not None:
         logger.error("a call on the client's own thread failed", exc_info=error)

@@ -1,32 +1,44 @@
 """`AIOKafkaConsumer`: aiokafka's class, on our core.
 
-The consumer polls on a thread of its own when somebody waits for records, and puts them into a buffer; a coroutine that
-is cancelled while it waits loses none of them. Positions and commits count what was taken out of the buffer.
+The group lives on a thread of its own (`poller`), from `start` on and whatever the event loop does. Records are taken
+on the event loop, out of what was fetched ahead; so a wait that is cancelled loses none, and positions and commits
+count what was taken.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from re import Pattern
 from time import monotonic
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 
-from moldau.aio.bridge import Worker, unsecured
+from moldau.aio.bridge import Worker, log_failure, unsecured
+from moldau.aio.poller import Poller
 from moldau.client.consumer.face import KafkaConsumer
 from moldau.client.consumer.fetched import ConsumerRecord
+from moldau.client.consumer.interceptors import Interceptors
+from moldau.client.consumer.subscription import check_subscription
 from moldau.client.structs import OffsetAndMetadata, OffsetAndTimestamp
-from moldau.errors.named import IllegalStateError
+from moldau.errors.named import ConsumerStoppedError, IllegalOperation
 from moldau.types import TopicPartition
 
-# One wait of the polling thread: a stop or a seek has to wait for it at most this long.
-_SLICE_MS = 200
+_DEFAULTS: Final = {
+    "session_timeout_ms": 10_000,
+    "partition_assignment_strategy": ("roundrobin",),
+    "request_timeout_ms": 40_000,
+    "bootstrap_timeout_ms": 5000,
+}
 
-_DEFAULTS = {"session_timeout_ms": 10_000, "partition_assignment_strategy": ("roundrobin",), "max_poll_records": 500}
+# As many records as there are, where nothing else is said.
+_EVERYTHING: Final = 1 << 30
+
+# How long `stop` waits for a listener that was called and has not returned.
+_LISTENER_LIMIT: Final = 30.0
 
 
 class AIOKafkaConsumer:
@@ -34,43 +46,76 @@ class AIOKafkaConsumer:
 
     def __init__(self, *topics: str, loop: asyncio.AbstractEventLoop | None = None, **settings: Any) -> None:
         unsecured(settings)
-        settings.setdefault("bootstrap_timeout_ms", 5000)
         settings.pop("rebalance_timeout_ms", None)
         settings.pop("consumer_timeout_ms", None)
         given = {name: value for name, value in settings.items() if value is not None}
         self._settings = {**_DEFAULTS, **given}
-        self._settings["interceptors"] = [_Intercepting(self, each) for each in given.get("interceptors", ())]
-        self._wish: tuple[str, tuple[Any, ...]] | None = ("subscribe", (topics, None, None)) if topics else None
+        self._interceptors = Interceptors(given.get("interceptors", ()))
+        # Within the consumer they see commits only; records are taken here, and shown to them here.
+        self._settings["interceptors"] = [
+            _OnLoop(self, each, ("on_commit", "close")) for each in self._interceptors.each
+        ]
+        self._wish: tuple[str, tuple[Any, ...]] | None = None
         self._consumer: KafkaConsumer | None = None
         self._worker: Worker | None = None
-        self._buffer: deque[tuple[TopicPartition, deque[ConsumerRecord]]] = deque()
-        self._left: Future[Any] | None = None
-        self._polling: asyncio.Future[None] | None = None
+        self._poller: Poller | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._changing: Future[Any] | None = None
+        self._waiters: list[asyncio.Future[None]] = []
+        self._listening: set[asyncio.Task[Any]] = set()
+        self._stopping: asyncio.Task[None] | None = None
+        if topics:
+            self.subscribe(topics)
+
+    # -------------------------------------------------------------------------------------------------- the life
 
     async def start(self) -> None:
+        """Connects; with a subscription also joins the group and waits for a share of the work and where it begins.
+        Whatever is written from now on is read."""
         if self._consumer is not None:
             return
+        self._stopping = None
         self._loop = asyncio.get_running_loop()
-        self._worker = Worker("moldau-aio-consumer")
+        worker = self._worker = Worker("moldau-aio-consumer")
         try:
-            self._consumer = await self._worker.run(lambda: KafkaConsumer(**self._settings))
+            self._consumer = consumer = await worker.open(lambda: KafkaConsumer(**self._settings))
             if self._wish is not None:
                 what, arguments = self._wish
-                await self._worker.run(getattr(self._consumer, what), *arguments)
+                await worker.run(getattr(consumer, what), *arguments)
+            self._poller = Poller(consumer, self._loop, self._wake)
+            self._poller.start()
+            await self._wait_for(consumer._ready_to_read)
         except BaseException:
-            await self.stop()
+            self._abandon()
             raise
+
+    def _abandon(self) -> None:
+        """Nobody waits for the end of what could not begin: who was cancelled wants to go on at once."""
+        worker, consumer, poller = self._worker, self._consumer, self._poller
+        self._worker = self._consumer = self._poller = None
+        if worker is not None:
+            if consumer is not None:
+                worker.begin(_end, poller, consumer)
+            worker.close()
 
     async def stop(self) -> None:
         """Commits (if that is automatic), leaves the group, disconnects."""
-        worker, self._worker = self._worker, None
-        consumer, self._consumer = self._consumer, None
-        if worker is None:
-            return
-        if consumer is not None:
-            await worker.run(consumer.close)
-        worker.close()
+        if self._stopping is None:
+            if self._worker is None:
+                return
+            self._stopping = asyncio.get_running_loop().create_task(self._stop())
+        if asyncio.current_task() not in self._listening:  # the end waits for listeners, not they for it
+            await asyncio.shield(self._stopping)
+
+    async def _stop(self) -> None:
+        worker, consumer, poller = self._worker, self._consumer, self._poller
+        self._wake()
+        if worker is not None and consumer is not None:
+            await worker.run(_end, poller, consumer)
+        self._consumer = self._worker = self._poller = None
+        self._wake()
+        if worker is not None:
+            worker.close()
 
     # ----------------------------------------------------------------------------------------------- what is read
 
@@ -80,35 +125,45 @@ class AIOKafkaConsumer:
     def subscribe(
         self, topics: Sequence[str] = (), pattern: str | Pattern[str] | None = None, listener: Any = None
     ) -> None:
-        """The listener's methods may be coroutines; they are awaited on the event loop."""
-        self._set("subscribe", topics, pattern, None if listener is None else _OnLoop(self, listener))
+        """The listener's methods may be coroutines; they are awaited on the event loop, and may await this consumer."""
+        check_subscription(topics, pattern, listener)
+        hooks = ("on_partitions_revoked", "on_partitions_assigned", "on_partitions_lost")
+        self._set("subscribe", topics, pattern, None if listener is None else _OnLoop(self, listener, hooks))
 
     def _set(self, what: str, *arguments: Any) -> None:
-        self._buffer.clear()
-        if self._consumer is None:
+        consumer, poller = self._consumer, self._poller
+        if consumer is None or poller is None:
             self._wish = (what, arguments)
-        elif self._leaving:
-            assert self._worker is not None
-            self._worker.submit(getattr(self._consumer, what), *arguments)
+        elif self._pending or (what == "subscribe" and consumer.config["group_id"] is None):
+            # Behind what is being done already, or because a broker is asked.
+            self._begin(lambda: getattr(consumer, what)(*arguments))
         else:
-            getattr(self._consumer, what)(*arguments)
+            getattr(consumer, what)(*arguments)
+            consumer._nudge()
 
     def unsubscribe(self) -> None:
         """Leaves the group, behind the back of the event loop: listeners may be coroutines that run there."""
-        consumer = self._started()
-        assert self._worker is not None
-        self._buffer.clear()
-        self._left = self._worker.submit(consumer.unsubscribe)
+        self._begin(self._started().unsubscribe)
+
+    def _begin(self, change: Callable[[], Any]) -> None:
+        assert self._poller is not None
+        self._changing = self._poller.do(change)
+        self._changing.add_done_callback(log_failure)
 
     @property
-    def _leaving(self) -> bool:
-        return self._left is not None and not self._left.done()
+    def _pending(self) -> bool:
+        return self._changing is not None and not self._changing.done()
 
     def assignment(self) -> frozenset[TopicPartition]:
-        return frozenset() if self._leaving else frozenset(self._started().assignment())
+        if self._consumer is None or self._pending:
+            return frozenset()
+        return frozenset(self._consumer.assignment())
 
     def subscription(self) -> frozenset[str]:
-        return frozenset() if self._leaving else frozenset(self._started().subscription() or ())
+        if self._consumer is None:
+            what, arguments = self._wish or ("", ())
+            return frozenset(arguments[0] if what == "subscribe" else ())
+        return frozenset() if self._pending else frozenset(self._consumer.subscription() or ())
 
     def pause(self, *partitions: TopicPartition) -> None:
         self._started().pause(*partitions)
@@ -124,45 +179,85 @@ class AIOKafkaConsumer:
     async def getone(self, *partitions: TopicPartition) -> ConsumerRecord:
         """The next record, of these partitions if some are named; waits for it."""
         while True:
-            record = self._next(partitions)
-            if record is not None:
-                return record
-            await self._fill(_SLICE_MS, None)
+            found = await self._take(partitions, 1, None)
+            for records in found.values():
+                for record in records:
+                    return record
 
     async def getmany(
         self, *partitions: TopicPartition, timeout_ms: float = 0, max_records: int | None = None
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
         """What is there by partition; waits up to `timeout_ms` for the first."""
-        deadline = monotonic() + timeout_ms / 1000
-        first = True
+        limit = self._settings.get("max_poll_records") if max_records is None else max_records
+        most = _EVERYTHING if limit is None else self._started()._most(limit)
+        return await self._take(partitions, most, monotonic() + timeout_ms / 1000)
+
+    async def _take(
+        self, partitions: Sequence[TopicPartition], most: int, deadline: float | None
+    ) -> dict[TopicPartition, list[ConsumerRecord]]:
         while True:
-            taken = self._take(partitions, max_records)
-            remaining = (deadline - monotonic()) * 1000
-            if taken or (remaining <= 0 and not first):
-                return taken
-            await self._fill(max(0.0, min(remaining, _SLICE_MS)), max_records)
-            first = False
+            consumer, poller = self._started(), self._poller
+            assert poller is not None
+            poller.asked_at = monotonic()
+            # What was given up is not read on while that is being done.
+            found = {} if self._pending else consumer._take(partitions, most)
+            if found:
+                return await self._interceptors.on_consume_awaited(found) if self._interceptors.each else found
+            if poller.error is not None:
+                error, poller.error = poller.error, None
+                raise error
+            if deadline is not None and monotonic() >= deadline:
+                return found
+            await self._news(partial(self._has_news, consumer, partitions), deadline)
+
+    def _has_news(self, consumer: KafkaConsumer, partitions: Sequence[TopicPartition]) -> bool:
+        return not self._pending and consumer._has_news_of(partitions)
+
+    async def _wait_for(self, condition: Callable[[], bool]) -> None:
+        """Until it is true as the poller goes its rounds; raises what goes wrong in them."""
+        while not condition():
+            poller = self._poller
+            assert poller is not None
+            if poller.error is not None:
+                error, poller.error = poller.error, None
+                raise error
+            await self._news(condition, None)
+
+    async def _news(self, there: Callable[[], bool], deadline: float | None) -> None:
+        """Waits to be woken, unless what is waited for is there already."""
+        poller = self._poller
+        if poller is None:
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        poller.waiting += 1
+        try:
+            if not there():
+                await asyncio.wait((waiter,), timeout=None if deadline is None else max(0.0, deadline - monotonic()))
+        finally:
+            poller.waiting -= 1
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+
+    def _wake(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)
 
     async def poll_arrow(self, timeout_ms: float = 0, max_records: int | None = None) -> dict[TopicPartition, Any]:
         """As `KafkaConsumer.poll_arrow`: one pyarrow.RecordBatch per partition, without an object per record."""
-        return await self._columns("poll_arrow", timeout_ms, max_records)  # type: ignore[no-any-return]
+        return await self._between_rounds("poll_arrow", timeout_ms, max_records)  # type: ignore[no-any-return]
 
     async def to_arrow(self, timeout_ms: float | None = None, max_records: int | None = None) -> Any:
         """As `KafkaConsumer.to_arrow`: everything up to the ends of this moment as one pyarrow.Table."""
-        return await self._columns("to_arrow", timeout_ms, max_records)
+        return await self._between_rounds("to_arrow", timeout_ms, max_records)
 
-    async def _columns(self, method: str, *arguments: Any) -> Any:
-        consumer = self._started()
-        assert self._worker is not None
-        # On the polling thread, so that a poll somebody gave up waiting for is over before.
-        return await self._worker.run(self._poll_columns, consumer, method, *arguments)
-
-    def _poll_columns(self, consumer: KafkaConsumer, method: str, *arguments: Any) -> Any:
-        # What was polled as objects and not taken is read again, as columns.
-        for where in {where for where, records in self._buffer if records} & consumer.assignment():
-            consumer.seek(where, consumer._ahead[where])
-        self._buffer.clear()
-        return getattr(consumer, method)(*arguments)
+    async def _between_rounds(self, method: str, *arguments: Any) -> Any:
+        """These do the duties of a round by themselves, so no other must be under way."""
+        consumer, poller = self._started(), self._poller
+        assert poller is not None
+        return await asyncio.shield(asyncio.wrap_future(poller.do(lambda: getattr(consumer, method)(*arguments))))
 
     def __aiter__(self) -> AIOKafkaConsumer:
         self._started()
@@ -171,95 +266,26 @@ class AIOKafkaConsumer:
     async def __anext__(self) -> ConsumerRecord:
         try:
             return await self.getone()
-        except IllegalStateError:
+        except ConsumerStoppedError:
             raise StopAsyncIteration from None
-
-    async def _fill(self, timeout_ms: float, most: int | None) -> None:
-        """Waits for a poll. One that somebody else has given up waiting for is gone on with: whatever it brings lies in
-        the buffer, and whatever went wrong in it is raised here."""
-        consumer = self._started()
-        assert self._worker is not None
-        if self._polling is None:
-            self._polling = self._worker.begin(self._poll, consumer, timeout_ms, most)
-            polled: asyncio.Future[None] = self._polling
-            await asyncio.wait({polled})
-        else:
-            polled = self._polling
-            await asyncio.wait({polled}, timeout=timeout_ms / 1000)
-        if polled.done():
-            if self._polling is polled:
-                self._polling = None
-            polled.result()
-
-    def _poll(self, consumer: KafkaConsumer, timeout_ms: float, most: int | None) -> None:
-        for where, records in consumer.poll(timeout_ms, max_records=most).items():
-            if not records:
-                continue
-            consumer._ahead.setdefault(where, records[0].offset)
-            self._buffer.append((where, deque(records)))
-
-    def _next(self, partitions: Sequence[TopicPartition]) -> ConsumerRecord | None:
-        consumer = self._started()
-        for where, records in self._wanted(consumer, partitions):
-            record = records.popleft()
-            self._advance(consumer, where, record, records)
-            return record
-        return None
-
-    def _take(
-        self, partitions: Sequence[TopicPartition], most: int | None
-    ) -> dict[TopicPartition, list[ConsumerRecord]]:
-        consumer = self._started()
-        taken: dict[TopicPartition, list[ConsumerRecord]] = {}
-        left = most or 1 << 30
-        for where, records in self._wanted(consumer, partitions):
-            count = min(left, len(records))
-            share = [records.popleft() for _ in range(count)]
-            taken.setdefault(where, []).extend(share)
-            self._advance(consumer, where, share[-1], records)
-            left -= count
-            if not left:
-                break
-        return taken
-
-    def _wanted(
-        self, consumer: KafkaConsumer, partitions: Sequence[TopicPartition]
-    ) -> list[tuple[TopicPartition, deque[ConsumerRecord]]]:
-        """What lies in the buffer; what was fetched for partitions that are no longer ours is dropped."""
-        if not self._buffer:
-            return []
-        ours = consumer.assignment()
-        self._buffer = deque((where, records) for where, records in self._buffer if records and where in ours)
-        paused = consumer.paused()
-        return [
-            (where, records)
-            for where, records in self._buffer
-            if where not in paused and (not partitions or where in partitions)
-        ]
-
-    def _advance(
-        self, consumer: KafkaConsumer, where: TopicPartition, last: ConsumerRecord, left: deque[ConsumerRecord]
-    ) -> None:
-        more = bool(left) or any(other == where and records for other, records in self._buffer)
-        if more:
-            consumer._ahead[where] = last.offset + 1
-        else:
-            consumer._ahead.pop(where, None)
 
     # -------------------------------------------------------------------------------------------------- positions
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         self._started().seek(partition, offset)
-        self._drop([partition])
 
     async def seek_to_beginning(self, *partitions: TopicPartition) -> bool:
-        await self._run("seek_to_beginning", *partitions)
-        self._drop(partitions)
-        return True
+        return await self._seek("seek_to_beginning", partitions)
 
     async def seek_to_end(self, *partitions: TopicPartition) -> bool:
-        await self._run("seek_to_end", *partitions)
-        self._drop(partitions)
+        return await self._seek("seek_to_end", partitions)
+
+    async def _seek(self, method: str, partitions: Sequence[TopicPartition]) -> bool:
+        """Returns when the place is known: what is written after that is not passed over."""
+        chosen = partitions or tuple(self.assignment())
+        getattr(self._started(), method)(*chosen)
+        for where in chosen:
+            await self._run("position", where)
         return True
 
     async def seek_to_committed(self, *partitions: TopicPartition) -> dict[TopicPartition, int | None]:
@@ -269,10 +295,6 @@ class AIOKafkaConsumer:
             if found[where] is not None:
                 self.seek(where, found[where] or 0)
         return found
-
-    def _drop(self, partitions: Sequence[TopicPartition]) -> None:
-        gone = {TopicPartition(*where) for where in partitions}
-        self._buffer = deque(entry for entry in self._buffer if partitions and entry[0] not in gone)
 
     async def position(self, partition: TopicPartition) -> int:
         found: int = await self._run("position", partition)
@@ -305,6 +327,7 @@ class AIOKafkaConsumer:
 
     async def commit(self, offsets: Mapping[TopicPartition, Any] | None = None) -> None:
         """What was taken so far, or the given offsets: numbers, or pairs of number and metadata."""
+        self._check_group()
         given = offsets
         if offsets is not None:
             given = {
@@ -314,6 +337,7 @@ class AIOKafkaConsumer:
         await self._run("commit", given)
 
     async def committed(self, partition: TopicPartition) -> int | None:
+        self._check_group()
         found: int | None = await self._run("committed", partition)
         return found
 
@@ -338,55 +362,53 @@ class AIOKafkaConsumer:
         await self.stop()
 
     def _started(self) -> KafkaConsumer:
-        if self._consumer is None:
-            raise IllegalStateError("The consumer is not started.")
+        if self._consumer is None or self._poller is None:
+            raise ConsumerStoppedError("The consumer is not started.")
+        if self._stopping is not None and not self._listening:
+            raise ConsumerStoppedError("The consumer was stopped.")
         return self._consumer
 
-    def _on_loop(self, said: Any) -> Any:
-        """The outcome of what was called on the polling thread; of a coroutine after it ran on the event loop."""
-        if not inspect.isawaitable(said):
-            return said
-        assert self._loop is not None
-        return asyncio.run_coroutine_threadsafe(_await(said), self._loop).result()
+    def _check_group(self) -> None:
+        if self._started().config["group_id"] is None:
+            raise IllegalOperation("A consumer without a group_id has no committed offsets.")
 
     async def _run(self, method: str, *arguments: Any) -> Any:
         consumer = self._started()
         assert self._worker is not None
         return await self._worker.run(getattr(consumer, method), *arguments)
 
+    def _on_loop(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Calls it on the event loop and waits for its outcome here, on another thread; of a coroutine to its end."""
+        assert self._loop is not None
+        limit = max(_LISTENER_LIMIT, self._settings.get("max_poll_interval_ms", 0) / 1000)
+        return asyncio.run_coroutine_threadsafe(self._listen(function, arguments), self._loop).result(limit)
+
+    async def _listen(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        task = asyncio.current_task()
+        assert task is not None
+        self._listening.add(task)
+        try:
+            said = function(*arguments)
+            return await said if inspect.isawaitable(said) else said
+        finally:
+            self._listening.discard(task)
+
 
 class _OnLoop:
-    """A listener whose coroutines run on the event loop while the polling thread waits for them."""
+    """Somebody whose methods are called on the event loop, and awaited there, while the thread that calls waits."""
 
-    def __init__(self, consumer: AIOKafkaConsumer, listener: Any) -> None:
-        self._consumer = consumer
-        self._listener = listener
-
-    def on_partitions_revoked(self, partitions: Iterable[TopicPartition]) -> None:
-        self._tell("on_partitions_revoked", partitions)
-
-    def on_partitions_assigned(self, partitions: Iterable[TopicPartition]) -> None:
-        self._tell("on_partitions_assigned", partitions)
-
-    def on_partitions_lost(self, partitions: Iterable[TopicPartition]) -> None:
-        known = hasattr(self._listener, "on_partitions_lost")
-        self._tell("on_partitions_lost" if known else "on_partitions_revoked", partitions)
-
-    def _tell(self, what: str, partitions: Iterable[TopicPartition]) -> None:
-        self._consumer._on_loop(getattr(self._listener, what)(partitions))
+    def __init__(self, consumer: AIOKafkaConsumer, listener: Any, methods: Iterable[str]) -> None:
+        for name in methods:
+            method = getattr(listener, name, None)
+            if method is not None:
+                setattr(self, name, _hook(consumer, method))
 
 
-class _Intercepting:
-    """An interceptor whose methods may be coroutines, likewise."""
-
-    def __init__(self, consumer: AIOKafkaConsumer, interceptor: Any) -> None:
-        self._consumer = consumer
-        self._interceptor = interceptor
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._interceptor, name)
-        return lambda *arguments: self._consumer._on_loop(method(*arguments))
+def _hook(consumer: AIOKafkaConsumer, method: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *arguments: consumer._on_loop(method, *arguments)
 
 
-async def _await(something: Any) -> Any:
-    return await something
+def _end(poller: Poller | None, consumer: KafkaConsumer) -> None:
+    if poller is not None:
+        poller.stop(_LISTENER_LIMIT)
+    consumer.close()

@@ -42,12 +42,14 @@ class AIOKafkaProducer:
         self._mailbox = Mailbox(self._loop)
         self._worker = Worker("moldau-aio-producer")
         try:
-            self._producer = await self._worker.run(lambda: KafkaProducer(**self._settings))
+            self._producer = await self._worker.open(lambda: KafkaProducer(**self._settings))
             if self._settings.get("transactional_id") is not None:
                 await self._worker.run(self._producer.init_transactions)
         except BaseException:
+            if self._producer is not None:
+                self._worker.begin(self._producer.close, 0)
             self._worker.close()
-            self._worker = None
+            self._worker = self._producer = None
             raise
 
     async def stop(self) -> None:

@@ -55,9 +55,7 @@ def init_producer_id() -> Conversation[ProducerId]:
     return retrying(attempt)
 
 
-def topic_to_write(
-    name: str, attempts: float = CREATION_ATTEMPTS, *, create: bool = True
-) -> Conversation[TopicView]:
+def topic_to_write(name: str, attempts: float = CREATION_ATTEMPTS, *, create: bool = True) -> Conversation[TopicView]:
     """The topic, created by the broker if it is set to do that and we do not mind.
 
     One that is not there is asked for again so many times, without end if somebody else may be about to create it.

@@ -80,6 +80,14 @@ class IllegalStateError(NamedError):
     """The client is in a state that does not allow this."""
 
 
+class ConsumerStoppedError(IllegalStateError):
+    """The consumer is not started, or was stopped."""
+
+
+class IllegalOperation(IllegalStateError):
+    """The settings of the client do not provide for this."""
+
+
 class IllegalArgumentError(NamedError):
     """The argument is not valid."""
 

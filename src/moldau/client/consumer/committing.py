@@ -116,7 +116,10 @@ class Committer:
         try:
             self._telling = True
             while self._over:
-                commit, outcome = self._over.popleft()
+                try:
+                    commit, outcome = self._over.popleft()
+                except IndexError:
+                    break  # another thread tells it
                 if not isinstance(outcome, BaseException):
                     self._interceptors.on_commit(commit.offsets)
                 if commit.callback is not None:

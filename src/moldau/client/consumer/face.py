@@ -232,6 +232,47 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
                 longest = _LOOK_AGAIN if fetcher.readings else _NOTHING_YET
             change.wait(min(remaining, longest))
 
+    def _attend(self, deadline: float, polled_at: float) -> None:
+        """The duties of `poll` without taking anything, for whoever takes records on another thread."""
+        self._do_duties(deadline, polled_at)
+        self._begin_reading()
+
+    def _has_news(self) -> bool:
+        return self._has_news_of(())
+
+    def _has_news_of(self, partitions: Sequence[TopicPartition]) -> bool:
+        """Whether there is something to take, of these partitions or of any, or to raise."""
+        if self._rebalancer is not None and self._rebalancer.revoking:
+            return False
+        with self._fetcher.changed:
+            return self._fetcher.error is not None or any(
+                reading.buffered and not reading.paused and (not partitions or where in partitions)
+                for where, reading in self._fetcher.readings.items()
+            )
+
+    def _ready_to_read(self) -> bool:
+        """Whether there is a share of the work, and it is known where it begins (or who knows better)."""
+        if self._rebalancer is not None and self._subscription.names is not None and not self._rebalancer.settled:
+            return False
+        with self._fetcher.changed:
+            return self._fetcher.error is not None or all(
+                reading.position is not None for reading in self._fetcher.readings.values()
+            )
+
+    def _take(self, partitions: Sequence[TopicPartition], most: int) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """What is there of these partitions, or of all; raises what a poll would raise."""
+        fetcher = self._fetcher
+        if self._rebalancer is not None and self._rebalancer.revoking:
+            return {}
+        order = [where for where in self._order if where in partitions] if partitions else self._order
+        taken, drained = take_records(fetcher, order, most)
+        if drained:
+            self._background.call(fetcher.pump)
+        if not taken and fetcher.error is not None:
+            error, fetcher.error = fetcher.error, None
+            raise error
+        return taken
+
     def _begin_reading(self) -> None:
         if self._unasked:
             self._unasked = False
@@ -243,7 +284,7 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
             raise IllegalArgumentError("max_records must be at least 1.")
         return int(self.config["max_poll_records"] if max_records is None else max_records)
 
-    def _do_duties(self, deadline: float) -> None:
+    def _do_duties(self, deadline: float, polled_at: float | None = None) -> None:
         subscribed = self._subscription.names is not None
         if subscribed:
             self._look_for_missing()
@@ -253,7 +294,7 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
             return
         self._committer.tell()
         if subscribed:
-            self._rebalancer.ensure(deadline)
+            self._rebalancer.ensure(deadline, polled_at)
         if self.config["enable_auto_commit"]:
             self._committer.commit_now_and_then(self.config["auto_commit_interval_ms"] / 1000)
 

@@ -18,7 +18,8 @@ logged and otherwise as if it were not there, because whoever reads the records 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
+from inspect import isawaitable
 from typing import Any
 
 from moldau.client.consumer.fetched import ConsumerRecord
@@ -32,11 +33,11 @@ Records = dict[TopicPartition, list[ConsumerRecord]]
 
 class Interceptors:
     def __init__(self, given: Iterable[Any]) -> None:
-        self._each = tuple(given)
+        self.each = tuple(given)
 
     def on_consume(self, records: Records) -> Records:
         """Positions move on by what was fetched, whatever is left of it."""
-        for interceptor in self._each:
+        for interceptor in self.each:
             if not records:
                 break
             changed = self._call(interceptor, "on_consume", records)
@@ -44,12 +45,24 @@ class Interceptors:
                 records = {where: list(share) for where, share in changed.items() if share}
         return records
 
+    async def on_consume_awaited(self, records: Records) -> Records:
+        """The same where they may be coroutines."""
+        for interceptor in self.each:
+            if not records:
+                break
+            changed = self._call(interceptor, "on_consume", records)
+            if isawaitable(changed):
+                changed = await _logged(interceptor, changed)
+            if changed is not None:
+                records = {where: list(share) for where, share in changed.items() if share}
+        return records
+
     def on_commit(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        for interceptor in self._each:
+        for interceptor in self.each:
             self._call(interceptor, "on_commit", dict(offsets))
 
     def close(self) -> None:
-        for interceptor in self._each:
+        for interceptor in self.each:
             self._call(interceptor, "close")
 
     @staticmethod
@@ -62,3 +75,11 @@ class Interceptors:
         except Exception:
             logger.exception("%s of interceptor %s failed", method, type(interceptor).__name__)
             return None
+
+
+async def _logged(interceptor: Any, said: Awaitable[Any]) -> Any:
+    try:
+        return await said
+    except Exception:
+        logger.exception("on_consume of interceptor %s failed", type(interceptor).__name__)
+        return None

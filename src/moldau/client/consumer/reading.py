@@ -25,7 +25,18 @@ EARLIEST: Final = -2
 
 class Reading:
     __slots__ = (
-        *("ahead", "appeared", "asked", "buffered", "checked_epoch", "end", "failing_since", "failure", "failures", "fetch_epoch"),
+        *(
+            "ahead",
+            "appeared",
+            "asked",
+            "buffered",
+            "checked_epoch",
+            "end",
+            "failing_since",
+            "failure",
+            "failures",
+            "fetch_epoch",
+        ),
         *("fetch_position", "last_stable", "log_start", "looking", "not_before", "paused", "position"),
         *(
             "position_epoch",
@@ -41,7 +52,9 @@ class Reading:
         "where",
     )
 
-    def __init__(self, where: TopicPartition, *, until: int | None = None, ahead: int = AHEAD, appeared: bool = False) -> None:
+    def __init__(
+        self, where: TopicPartition, *, until: int | None = None, ahead: int = AHEAD, appeared: bool = False
+    ) -> None:
         self.where = where
         # Its topic was waited for: nothing in it is older than the wait.
         self.appeared = appeared

@@ -6,6 +6,7 @@ Everything here happens inside `poll`, on the application's thread: a listener m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -47,6 +48,8 @@ class Rebalancer:
     ) -> None:
         self.membership = membership
         self.listener: Any = None
+        # What was read is being committed, or a listener hears what goes: nothing more is handed out meanwhile.
+        self.revoking = False
         self._background = background
         self._network = network
         self._assigned = assigned
@@ -82,15 +85,23 @@ class Rebalancer:
             self.membership.topics = names
             self.membership.rejoin = True
 
-    def ensure(self, deadline: float) -> None:
-        """Takes part in the group as far as there is time; without a share of the work there is nothing to read."""
+    @property
+    def settled(self) -> bool:
+        """Whether there is a share of the work, and no reason known to ask for another."""
         membership = self.membership
-        membership.last_poll = monotonic()
+        joined = membership.generation >= 0 and not membership.rejoin and self._joining is None
+        return joined or not membership.topics
+
+    def ensure(self, deadline: float, polled_at: float | None = None) -> None:
+        """Takes part in the group as far as there is time; without a share of the work there is nothing to read.
+        `polled_at` is when the application last wanted records, if that is not now."""
+        membership = self.membership
+        membership.last_poll = monotonic() if polled_at is None else polled_at
         if membership.fatal is not None:
             raise named(membership.fatal)
         while (membership.rejoin or self._joining is not None) and membership.topics:
             if self._joining is None:
-                self._prepare()
+                self._while_revoking(self._prepare)
                 self._joining = self._begin_join()
             if not self._joining.settles(max(0.0, deadline - monotonic())):
                 return
@@ -101,7 +112,14 @@ class Rebalancer:
                 membership.rejoin = True
                 raise named(error) from None
             self._joining = None
-            self._complete(joined)
+            self._while_revoking(partial(self._complete, joined))
+
+    def _while_revoking(self, work: Callable[[], None]) -> None:
+        self.revoking = True
+        try:
+            work()
+        finally:
+            self.revoking = False
 
     def _begin_join(self) -> Waiter[Joined]:
         waiter: Waiter[Joined] = Waiter()

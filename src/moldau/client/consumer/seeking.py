@@ -14,7 +14,7 @@ from moldau.client.consumer.positions import offsets_by_time
 from moldau.client.consumer.reading import EARLIEST, LATEST, Reading
 from moldau.client.conversation import Conversation
 from moldau.client.structs import OffsetAndTimestamp
-from moldau.errors.named import IllegalArgumentError, KafkaTimeoutError
+from moldau.errors.named import IllegalArgumentError, KafkaTimeoutError, NoOffsetForPartitionError
 from moldau.types import TopicPartition
 
 T = TypeVar("T")
@@ -52,6 +52,8 @@ class Seeking(ABC):
         with self._fetcher.changed:
             for reading in self._readings([partition]):
                 reading.seek(offset)
+            if isinstance(self._fetcher.error, NoOffsetForPartitionError):
+                self._fetcher.error = None  # that is why one seeks
         self._moved([partition])
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
