@@ -262,3 +262,34 @@ def test_nobody_there() -> None:
             await producer.send("rivers", b"x")
 
     run(work())
+
+
+def test_what_the_state_does_not_allow_has_aiokafkas_names(bootstrap: str, topic: str) -> None:
+    async def work() -> None:
+        async with AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id=topic) as producer:
+            with pytest.raises(errors.IllegalOperation):
+                await producer.send(topic, b"outside of a transaction")
+            with pytest.raises(errors.IllegalOperation):
+                await producer.commit_transaction()
+        with pytest.raises(errors.ProducerClosed):
+            await producer.send(topic, b"too late")
+        async with AIOKafkaConsumer(topic, bootstrap_servers=bootstrap) as consumer:
+            with pytest.raises(errors.IllegalOperation):
+                await consumer.commit()
+
+    run(work())
+
+
+def test_a_fenced_producer_hears_of_it_by_aiokafkas_name(bootstrap: str, topic: str) -> None:
+    async def work() -> None:
+        settings: dict[str, Any] = {"bootstrap_servers": bootstrap, "transactional_id": topic}
+        async with AIOKafkaProducer(**settings) as first:
+            await first.begin_transaction()
+            await first.send_and_wait(topic, b"0")
+            async with AIOKafkaProducer(**settings):
+                with pytest.raises(errors.ProducerFenced):
+                    await first.send_and_wait(topic, b"1")
+                with pytest.raises(errors.ProducerFenced):
+                    await first.commit_transaction()
+
+    run(work())

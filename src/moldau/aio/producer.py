@@ -12,7 +12,7 @@ from moldau.aio.bridge import Mailbox, Worker, fail, settle, unsecured
 from moldau.client.producer.delivery import Delivery, FutureRecordMetadata, RecordMetadata
 from moldau.client.producer.face import KafkaProducer
 from moldau.client.structs import ConsumerGroupMetadata, OffsetAndMetadata
-from moldau.errors.named import IllegalStateError
+from moldau.errors.named import IllegalOperation, IllegalStateError, ProducerClosed
 from moldau.types import TopicPartition
 
 # aiokafka's names for what has another one elsewhere.
@@ -76,8 +76,7 @@ class AIOKafkaProducer:
         given = list(headers) if headers else None
         sent: FutureRecordMetadata | None = producer._fast(topic, value, key, given, partition, timestamp_ms)
         if sent is None:
-            assert self._worker is not None
-            sent = await self._worker.run(producer._send_slowly, topic, value, key, given, partition, timestamp_ms)
+            sent = await self._run("_send_slowly", topic, value, key, given, partition, timestamp_ms)
         future: asyncio.Future[RecordMetadata] = asyncio.Future(loop=self._loop)
         waiting = self._waiting.get(sent.delivery)
         if waiting is None:
@@ -201,11 +200,14 @@ class AIOKafkaProducer:
     async def _run(self, method: str, *arguments: Any) -> Any:
         producer = self._started()
         assert self._worker is not None
-        return await self._worker.run(getattr(producer, method), *arguments)
+        try:
+            return await self._worker.run(getattr(producer, method), *arguments)
+        except IllegalStateError as error:
+            raise IllegalOperation(str(error)) from None  # aiokafka's name for it
 
 
-def _not_started() -> IllegalStateError:
-    return IllegalStateError("The producer is not started.")
+def _not_started() -> ProducerClosed:
+    return ProducerClosed("The producer is not started, or was stopped.")
 
 
 def _settle_all(together: asyncio.Future[RecordMetadata], outcomes: asyncio.Future[list[Any]]) -> None:

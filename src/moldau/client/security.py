@@ -56,7 +56,8 @@ def read_security(config: Mapping[str, Any]) -> Security:
     protocol = str(config["security_protocol"]).upper()
     if protocol not in PROTOCOLS:
         raise ValueError(f"security_protocol {protocol!r} is not known; there are {', '.join(PROTOCOLS)}.")
-    if protocol == "PLAINTEXT" and config["sasl_mechanism"] is None:
+    _refuse_unused(config, protocol)
+    if protocol == "PLAINTEXT":
         return OPEN
     return Security(
         _context(config) if protocol.endswith("SSL") else None,
@@ -64,11 +65,18 @@ def read_security(config: Mapping[str, Any]) -> Security:
     )
 
 
+def _refuse_unused(config: Mapping[str, Any], protocol: str) -> None:
+    """Who names a certificate or a password believes that it is used."""
+    for begin, used in (("ssl_", protocol.endswith("SSL")), ("sasl_", protocol.startswith("SASL"))):
+        given = [name for name, default in SETTINGS.items() if name.startswith(begin) and config[name] != default]
+        if given and not used:
+            what = "SSL or SASL_SSL" if begin == "ssl_" else "SASL_PLAINTEXT or SASL_SSL"
+            raise ValueError(f"{', '.join(given)}: only with security_protocol {what}, not {protocol}.")
+
+
 def _mechanism(config: Mapping[str, Any], protocol: str) -> Callable[[], Mechanism] | None:
     name = config["sasl_mechanism"]
     if not protocol.startswith("SASL"):
-        if name is not None:
-            raise ValueError(f"sasl_mechanism needs security_protocol SASL_PLAINTEXT or SASL_SSL, not {protocol}.")
         return None
     if name is None:
         raise ValueError(f"security_protocol {protocol} needs a sasl_mechanism.")

@@ -1,7 +1,10 @@
-"""Kafka's errors as exception classes, one per code, under the names Python programs know from kafka-python.
+"""Kafka's errors as exception classes, one per code, under the names programs know from kafka-python and aiokafka.
 
 All of them are `KafkaError`s and carry their code, so who does not care for names catches the one class. Programs find
 them in `moldau.errors`. Only the faces of the clients raise them.
+
+Programs also catch what their library derives its errors from: `RuntimeError` (aiokafka), and `ValueError` for
+arguments and settings that make no sense (kafka-python).
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from typing import Any, ClassVar, Final
 from moldau.errors import ErrorCode, InvalidRecordError, KafkaError, error_code
 
 
-class NamedError(KafkaError):
+class NamedError(KafkaError, RuntimeError):
     """`CODE` is what the class stands for; `errno` is its number, None for errors only a client can have."""
 
     CODE: ClassVar[ErrorCode] = ErrorCode.UNKNOWN_SERVER_ERROR
@@ -88,11 +91,19 @@ class IllegalOperation(IllegalStateError):
     """The settings of the client do not provide for this."""
 
 
-class IllegalArgumentError(NamedError):
+class NotAssignedError(IllegalStateError, ValueError):
+    """The partition is not assigned to this consumer."""
+
+
+class ProducerClosed(IllegalStateError):
+    """The producer is closed."""
+
+
+class IllegalArgumentError(NamedError, ValueError):
     """The argument is not valid."""
 
 
-class KafkaConfigurationError(NamedError):
+class KafkaConfigurationError(NamedError, ValueError):
     """The client's settings are not valid."""
 
     CODE = ErrorCode.INVALID_CONFIG
@@ -100,6 +111,38 @@ class KafkaConfigurationError(NamedError):
 
 class KafkaProtocolError(NamedError):
     """What a broker sent is not Kafka's protocol."""
+
+
+class CorrelationIdError(RetriableError, KafkaProtocolError):
+    """An answer belongs to another request than the one that was waiting."""
+
+
+class InvalidReceiveError(KafkaProtocolError):
+    """An answer is larger than allowed, or smaller than possible."""
+
+
+class UnrecognizedBrokerVersion(NamedError):
+    """The broker's version is not known."""
+
+
+class NodeNotReadyError(RetriableError):
+    """There is no connection to the broker yet."""
+
+
+class TooManyInFlightRequests(RetriableError):
+    """As many requests as allowed wait for an answer of the broker."""
+
+
+class MetadataEmptyBrokerList(RetriableError):
+    """A broker told of no brokers."""
+
+
+class StaleMetadata(InvalidMetadataError):
+    """What the client believed about the cluster was out of date."""
+
+
+class KafkaUnavailableError(KafkaConnectionError):
+    """No broker answers."""
 
 
 class Cancelled(RetriableError):
@@ -153,6 +196,20 @@ _IRREGULAR: Final = {
     ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR: "FetchSessionTopicIdError",
 }
 
+# aiokafka's names, and former ones of kafka-python, where they differ by more than a missing "Error" at the end.
+_ALSO: Final = {
+    "AuthenticationFailedError": ErrorCode.SASL_AUTHENTICATION_FAILED,
+    "AuthenticationMethodNotSupported": ErrorCode.UNSUPPORTED_SASL_MECHANISM,
+    "CorruptRecordException": ErrorCode.CORRUPT_MESSAGE,
+    "GroupCoordinatorNotAvailableError": ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    "GroupLoadInProgressError": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    "IncompatibleBrokerVersion": ErrorCode.UNSUPPORTED_VERSION,
+    "InvalidMessageError": ErrorCode.CORRUPT_MESSAGE,
+    "NotCoordinatorForGroupError": ErrorCode.NOT_COORDINATOR,
+    "RecordTooLargeError": ErrorCode.MESSAGE_TOO_LARGE,
+    "StaleLeaderEpochCodeError": ErrorCode.NETWORK_EXCEPTION,
+}
+
 _STALE: Final = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -182,6 +239,9 @@ def _bases(code: ErrorCode) -> tuple[type, ...]:
         return (AuthorizationError,)
     if code in _STALE:
         return (InvalidMetadataError, BrokerResponseError)
+    if code is ErrorCode.INVALID_PRODUCER_EPOCH:
+        # Which of the two a fenced producer hears depends on whom it asked; to its application they are one.
+        return (BY_CODE[ErrorCode.PRODUCER_FENCED],)
     if code is ErrorCode.INVALID_RECORD:
         # The name is taken by what the records' own code raises, so who catches that catches this one too.
         return (BrokerResponseError, InvalidRecordError)
@@ -193,8 +253,16 @@ def _class(code: ErrorCode) -> type[NamedError]:
     return type(_name(code), _bases(code), {**content, "description": code.text})
 
 
-BY_CODE: Final[dict[ErrorCode, type[NamedError]]] = {code: _class(code) for code in ErrorCode}
-_BY_NAME: Final[dict[str, type[NamedError]]] = {kind.__name__: kind for kind in BY_CODE.values()}
+BY_CODE: Final[dict[ErrorCode, type[NamedError]]] = {}
+BY_CODE[ErrorCode.PRODUCER_FENCED] = _class(ErrorCode.PRODUCER_FENCED)
+BY_CODE.update({code: _class(code) for code in ErrorCode if code not in BY_CODE})
+
+_BY_NAME: Final[dict[str, type[NamedError]]] = {
+    # aiokafka leaves the last word of many names out.
+    **{kind.__name__.removesuffix("Error"): kind for code, kind in BY_CODE.items() if code not in _IRREGULAR},
+    **{name: BY_CODE[code] for name, code in _ALSO.items()},
+    **{kind.__name__: kind for kind in BY_CODE.values()},
+}
 
 
 def __getattr__(name: str) -> Any:

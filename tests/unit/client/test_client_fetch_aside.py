@@ -11,12 +11,14 @@ from moldau import KafkaConsumer
 from moldau.client.consumer.flights import ASIDE, MAIN, Flights
 
 PATIENCE_MS = 60_000
+# Ten minutes at the broker, and the limits that have to be above that.
+LONG = {"fetch_max_wait_ms": 600_000, "request_timeout_ms": 700_000, "connections_max_idle_ms": 800_000}
 
 
 def test_a_seek_does_not_wait_for_the_fetch_that_is_under_way() -> None:
     with (
         scripted_partition() as partition,
-        KafkaConsumer(bootstrap_servers=partition.bootstrap, fetch_max_wait_ms=600_000) as consumer,
+        KafkaConsumer(bootstrap_servers=partition.bootstrap, **LONG) as consumer,
     ):
         partition.append(5)
         consumer.assign([WHERE])
@@ -33,7 +35,7 @@ def test_a_seek_does_not_wait_for_the_fetch_that_is_under_way() -> None:
 def test_a_partition_that_is_resumed_does_not_wait_either() -> None:
     with (
         scripted_partition() as partition,
-        KafkaConsumer(bootstrap_servers=partition.bootstrap, fetch_max_wait_ms=600_000) as consumer,
+        KafkaConsumer(bootstrap_servers=partition.bootstrap, **LONG) as consumer,
     ):
         partition.append(5)
         consumer.assign([WHERE])
@@ -76,9 +78,7 @@ def test_two_at_once_are_enough() -> None:
 def test_the_next_records_are_fetched_while_the_application_is_busy() -> None:
     with (
         scripted_partition() as partition,
-        KafkaConsumer(
-            bootstrap_servers=partition.bootstrap, auto_offset_reset="earliest", fetch_max_wait_ms=600_000
-        ) as consumer,
+        KafkaConsumer(bootstrap_servers=partition.bootstrap, auto_offset_reset="earliest", **LONG) as consumer,
     ):
         partition.append(5)
         consumer.assign([WHERE])

@@ -30,7 +30,7 @@ from moldau.client.exceptions import named
 from moldau.client.metadata import ClusterView
 from moldau.client.settings import COMMON, bootstrap, find_cluster, open_network
 from moldau.errors import KafkaError, MoldauError
-from moldau.errors.named import IllegalArgumentError, IllegalStateError
+from moldau.errors.named import IllegalArgumentError, IllegalStateError, NotAssignedError
 from moldau.types import TopicPartition
 
 T = TypeVar("T")
@@ -429,7 +429,7 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
             for where in partitions:
                 reading = self._fetcher.readings.get(TopicPartition(*where))
                 if reading is None:
-                    raise IllegalStateError(f"{where} is not assigned to this consumer.")
+                    raise NotAssignedError(f"{where} is not assigned to this consumer.")
                 found.append(reading)
         return found
 

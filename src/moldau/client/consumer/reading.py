@@ -25,31 +25,10 @@ EARLIEST: Final = -2
 
 class Reading:
     __slots__ = (
-        *(
-            "ahead",
-            "appeared",
-            "asked",
-            "buffered",
-            "checked_epoch",
-            "end",
-            "failing_since",
-            "failure",
-            "failures",
-            "fetch_epoch",
-        ),
-        *("fetch_position", "last_stable", "log_start", "looking", "not_before", "paused", "position"),
-        *(
-            "position_epoch",
-            "preferred",
-            "preferred_until",
-            "record_size",
-            "reset",
-            "sent",
-            "taken_at",
-            "turn",
-            "until",
-        ),
-        "where",
+        *("ahead", "appeared", "asked", "buffered", "checked_epoch", "end", "failing_since", "failure", "failures"),
+        *("fetch_epoch", "fetch_position", "last_stable", "log_start", "looking", "not_before", "paused", "position"),
+        *("position_epoch", "preferred", "preferred_until", "record_size", "reset", "sent", "taken_at", "turn"),
+        *("until", "where"),
     )
 
     def __init__(

@@ -13,7 +13,7 @@ from moldau.client.consumer.rebalancing import Rebalancer
 from moldau.client.conversation import Conversation
 from moldau.client.future import Future
 from moldau.client.structs import ConsumerGroupMetadata, MemberState, OffsetAndMetadata
-from moldau.errors.named import KafkaConfigurationError
+from moldau.errors.named import IllegalStateError
 from moldau.types import TopicPartition
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ class Remembering(ABC):
     def _committing(self) -> Committer:
         self._check_open()
         if self._committer is None:
-            raise KafkaConfigurationError("A consumer without a group_id has nowhere to commit offsets.")
+            raise IllegalStateError("A consumer without a group_id has nowhere to commit offsets.")
         return self._committer
 
     def _consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:

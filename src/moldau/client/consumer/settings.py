@@ -12,6 +12,7 @@ from moldau.client.consumer.fetched import ConsumerRecord, Deserializers
 from moldau.client.consumer.fetcher import FetchOptions
 from moldau.client.consumer.membership import GroupOptions
 from moldau.client.consumer.reset import reset_policy
+from moldau.client.consumer.subscription import check_topic
 from moldau.client.settings import merged
 from moldau.errors.named import KafkaConfigurationError
 
@@ -59,6 +60,11 @@ def read_settings(given: Mapping[str, Any]) -> dict[str, Any]:
         raise KafkaConfigurationError("isolation_level must be 'read_uncommitted' or 'read_committed'.")
     if config["group_protocol"] not in ("classic", "consumer"):
         raise KafkaConfigurationError("group_protocol must be 'classic' or 'consumer'.")
+    if not config["fetch_max_wait_ms"] < config["request_timeout_ms"] < config["connections_max_idle_ms"]:
+        raise KafkaConfigurationError(
+            "fetch_max_wait_ms must be below request_timeout_ms, and that below connections_max_idle_ms."
+        )
+    _check_instance(config["group_instance_id"], config["group_id"])
     if config["heartbeat_interval_ms"] >= config["session_timeout_ms"]:
         raise KafkaConfigurationError("heartbeat_interval_ms must be below session_timeout_ms.")
     if config["max_poll_records"] < 1:
@@ -67,6 +73,19 @@ def read_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     if not config["partition_assignment_strategy"]:
         raise KafkaConfigurationError("partition_assignment_strategy names no assignor.")
     return config
+
+
+def _check_instance(instance: Any, group: Any) -> None:
+    if instance is None:
+        return
+    if group is None:
+        raise KafkaConfigurationError("group_instance_id needs a group_id.")
+    try:
+        check_topic(instance)  # by the same rules
+    except (TypeError, ValueError):
+        raise KafkaConfigurationError(
+            "group_instance_id must be 1 to 249 letters, digits, '.', '_' and '-', and not '.' or '..'."
+        ) from None
 
 
 def _assignor(given: Any) -> PartitionAssignor:

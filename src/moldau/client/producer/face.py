@@ -134,6 +134,8 @@ class KafkaProducer:
         partition: int | None,
         timestamp_ms: int | None,
     ) -> FutureRecordMetadata:
+        if headers is not None and not isinstance(headers, list):
+            raise TypeError(f"headers are a list of pairs, not {type(headers).__name__}")
         deadline = monotonic() + self.config["max_block_ms"] / 1000
         try:
             partitions = self._wait_for_topic(topic, deadline)
@@ -183,8 +185,11 @@ class KafkaProducer:
         else:
             everything = sorted(cluster.partitions_for_topic(topic) or ())
             chosen = partitioner(key_bytes, everything, sorted(cluster.available_partitions_for_topic(topic) or ()))
-        if chosen is None:
-            raise ValueError(f"The partitioner gave no partition for a record of topic {topic!r}.")
+        known = cluster.partitions_for_topic(topic) or set()
+        if chosen is None or int(chosen) not in known:
+            raise ValueError(
+                f"The partitioner chose {chosen!r} for topic {topic!r}, which has partitions {sorted(known)}."
+            )
         return int(chosen)
 
     def _check_size(self, key: Any, value: Any, headers: Any) -> None:
