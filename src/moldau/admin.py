@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+from moldau.client.admin.acls import (
+    ACL,
+    ACLFilter,
+    ACLOperation,
+    ACLPermissionType,
+    ACLResourcePatternType,
+    ResourcePattern,
+    ResourcePatternFilter,
+    ResourceType,
+)
+from moldau.client.admin.configs import ConfigSource as ConfigSourceType
+from moldau.client.admin.configs import ConfigType
 from moldau.client.admin.face import KafkaAdminClient
 from moldau.client.admin.objects import (
     AbortTransactionSpec,
@@ -25,13 +37,21 @@ from moldau.client.admin.objects import (
     TransactionState,
     UpdateFeatureType,
 )
+from moldau.client.admin.users import ScramMechanism, UserScramCredentialDeletion, UserScramCredentialUpsertion
 
 __all__ = [
+    "ACL",
+    "ACLFilter",
+    "ACLOperation",
+    "ACLPermissionType",
+    "ACLResourcePatternType",
     "AbortTransactionSpec",
     "AlterConfigOp",
     "ConfigFilterType",
     "ConfigResource",
     "ConfigResourceType",
+    "ConfigSourceType",
+    "ConfigType",
     "GroupState",
     "GroupType",
     "IsolationLevel",
@@ -44,8 +64,14 @@ __all__ = [
     "PartitionProducerState",
     "ProducerState",
     "RecordsToDelete",
+    "ResourcePattern",
+    "ResourcePatternFilter",
+    "ResourceType",
+    "ScramMechanism",
     "TransactionDescription",
     "TransactionListing",
     "TransactionState",
     "UpdateFeatureType",
+    "UserScramCredentialDeletion",
+    "UserScramCredentialUpsertion",
 ]

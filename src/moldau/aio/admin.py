@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from functools import wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from moldau.aio.bridge import Worker, unsecured
 from moldau.client.admin.face import KafkaAdminClient
+from moldau.client.admin.objects import ConfigResource
 from moldau.errors.named import IllegalStateError
 
 
@@ -20,6 +21,7 @@ class AIOKafkaAdminClient:
     def __init__(self, *, loop: asyncio.AbstractEventLoop | None = None, **settings: Any) -> None:
         unsecured(settings)
         settings.setdefault("bootstrap_timeout_ms", 5000)
+        settings.setdefault("request_timeout_ms", 40_000)
         self._settings = settings
         self._client: KafkaAdminClient | None = None
         self._worker: Worker | None = None
@@ -41,6 +43,21 @@ class AIOKafkaAdminClient:
         await self._worker.run(client.close)
         self._worker.close()
 
+    async def describe_configs(
+        self, config_resources: Iterable[ConfigResource], include_synonyms: bool = False, config_filter: Any = "all"
+    ) -> dict[str, dict[str, dict[str, Any]]]:
+        """All settings, as aiokafka describes them, not only those that were changed."""
+        client, worker = self._started()
+        described: dict[str, dict[str, dict[str, Any]]] = await worker.run(
+            client.describe_configs, list(config_resources), include_synonyms, config_filter
+        )
+        return described
+
+    def _started(self) -> tuple[KafkaAdminClient, Worker]:
+        if self._client is None or self._worker is None:
+            raise IllegalStateError("The admin client is not started.")
+        return self._client, self._worker
+
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]: ...
@@ -58,9 +75,7 @@ class AIOKafkaAdminClient:
 def _awaited(name: str, method: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Any]]:
     @wraps(method)
     async def call(self: AIOKafkaAdminClient, *arguments: Any, **options: Any) -> Any:
-        client, worker = self._client, self._worker
-        if client is None or worker is None:
-            raise IllegalStateError("The admin client is not started.")
+        client, worker = self._started()
         return await worker.run(lambda: getattr(client, name)(*arguments, **options))
 
     return call

@@ -25,6 +25,7 @@ class AIOKafkaProducer:
     def __init__(self, *, loop: asyncio.AbstractEventLoop | None = None, **settings: Any) -> None:
         unsecured(settings)
         settings.setdefault("bootstrap_timeout_ms", 5000)
+        settings.setdefault("request_timeout_ms", 40_000)
         self._settings = {_RENAMED.get(name, name): value for name, value in settings.items()}
         self._producer: KafkaProducer | None = None
         self._worker: Worker | None = None

@@ -239,6 +239,8 @@ def _bases(code: ErrorCode) -> tuple[type, ...]:
         return (AuthorizationError,)
     if code in _STALE:
         return (InvalidMetadataError, BrokerResponseError)
+    if code is ErrorCode.INVALID_CONFIG:
+        return (BrokerResponseError, ValueError)  # as kafka-python's admin client raises it
     if code is ErrorCode.INVALID_PRODUCER_EPOCH:
         # Which of the two a fenced producer hears depends on whom it asked; to its application they are one.
         return (BY_CODE[ErrorCode.PRODUCER_FENCED],)

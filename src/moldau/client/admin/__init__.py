@@ -7,6 +7,7 @@
     features          what the cluster as a whole can do, and the quorum that keeps its metadata
     groups, group_changes   groups of both protocols: their members and offsets
     transactions, hanging   transactions and producers, and ending those that hang
+    acls, users       who may do what, and by which password
 
 Operations on many things at once give one outcome per thing: one topic that exists already does not hide that the
 other five were created. `face` is `KafkaAdminClient`, kafka-python's class over all of it; what is used most is here.

@@ -36,6 +36,8 @@ class ClusterDescription:
     cluster_id: str | None
     controller_id: int
     brokers: tuple[BrokerDescription, ...]
+    # What we may do with the cluster, as bits; the lowest number if the broker does not tell.
+    authorized_operations: int = -(1 << 31)
 
 
 @dataclass(slots=True, frozen=True)
@@ -56,6 +58,8 @@ class LogDirectory:
     total_bytes: int
     usable_bytes: int
     replicas: tuple[ReplicaOnDisk, ...]
+    # Takes no new replicas (KIP-1066).
+    cordoned: bool = False
 
 
 def describe_cluster() -> Conversation[ClusterDescription]:
@@ -73,7 +77,9 @@ def describe_cluster() -> Conversation[ClusterDescription]:
             BrokerDescription(broker.broker_id, broker.host, broker.port, broker.rack, broker.is_fenced)
             for broker in sorted(response.brokers, key=lambda broker: broker.broker_id)
         ]
-        return ClusterDescription(response.cluster_id, response.controller_id, tuple(brokers))
+        return ClusterDescription(
+            response.cluster_id, response.controller_id, tuple(brokers), response.cluster_authorized_operations
+        )
 
     return retrying(attempt)
 
@@ -96,7 +102,9 @@ def describe_log_dirs(brokers: Sequence[int] | None = None) -> Conversation[list
 
 
 def _cluster_request(version: int) -> DescribeClusterRequest:
-    return DescribeClusterRequest(include_fenced_brokers=version >= _FENCED_SINCE)
+    return DescribeClusterRequest(
+        include_cluster_authorized_operations=True, include_fenced_brokers=version >= _FENCED_SINCE
+    )
 
 
 def _from_view(view: ClusterView) -> ClusterDescription:
@@ -132,4 +140,5 @@ def _directory(node: int, result: DescribeLogDirsResult) -> LogDirectory:
             for topic in result.topics
             for entry in topic.partitions
         ),
+        cordoned=result.is_cordoned,
     )

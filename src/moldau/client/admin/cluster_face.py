@@ -8,6 +8,7 @@ from typing import Any
 from moldau.client.admin import brokers as broker_admin
 from moldau.client.admin import features, replicas
 from moldau.client.admin import topics as topic_admin
+from moldau.client.admin.answer import operations
 from moldau.client.admin.asking import Asking, kind_of
 from moldau.client.admin.features import QuorumReplica, UpgradeType
 from moldau.client.conversation import ANY_NODE, Ask, Conversation, Learn, retrying
@@ -30,6 +31,7 @@ class ClusterFace(Asking):
         return {
             "cluster_id": found.cluster_id,
             "controller_id": found.controller_id,
+            "authorized_operations": operations(found.authorized_operations),
             "brokers": [
                 {
                     "broker_id": each.id,
@@ -72,6 +74,7 @@ class ClusterFace(Asking):
                     ],
                     "total_bytes": each.total_bytes,
                     "usable_bytes": each.usable_bytes,
+                    "is_cordoned": each.cordoned,
                 }
             )
         return [{"broker": broker, "log_dirs": directories} for broker, directories in found.items()]

@@ -24,6 +24,8 @@ _SOURCES: Final = {
     ConfigSource.GROUP: "DYNAMIC_GROUP_CONFIG",
 }
 
+_KNOWN: Final = frozenset(ConfigSource)
+
 # What counts as modified: set for this very resource.
 _INHERITED: Final = (ConfigSource.ALL_BROKERS, ConfigSource.SERVER_PROPERTIES, ConfigSource.DEFAULT)
 
@@ -120,6 +122,10 @@ class ConfigFace(Asking):
         return done
 
 
+def source_name(number: int) -> str:
+    return _SOURCES[ConfigSource(number) if number in _KNOWN else ConfigSource.UNKNOWN]
+
+
 def _filter(given: Any) -> str:
     name = _FILTERS[given] if type(given) is int else str(getattr(given, "name", given)).upper()
     if name not in _FILTERS:
@@ -143,6 +149,7 @@ def _config(value: configs.ConfigValue, synonyms: bool) -> dict[str, Any]:
         "config_source": _SOURCES[value.source],
         "config_type": value.type.name,
         "documentation": value.documentation,
+        "synonyms": [],
     }
     if synonyms:
         described["synonyms"] = [

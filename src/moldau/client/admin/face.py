@@ -2,7 +2,7 @@
 
 Answers are plain lists and dictionaries with the field names of Kafka's protocol, as there. Whoever wants typed ones
 has the conversations themselves. One file per noun: `topic_face`, `config_face`, `group_face`, `transaction_face`,
-`cluster_face`; `refusals` says what is missing.
+`cluster_face`, `security_face`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any, ClassVar
 from moldau.client.admin.cluster_face import ClusterFace
 from moldau.client.admin.config_face import ConfigFace
 from moldau.client.admin.group_face import GroupFace
-from moldau.client.admin.refusals import Refusals
+from moldau.client.admin.security_face import SecurityFace
 from moldau.client.admin.topic_face import TopicFace
 from moldau.client.admin.transaction_face import TransactionFace
 from moldau.client.settings import COMMON, bootstrap, merged, open_network
 
 
-class KafkaAdminClient(TopicFace, ConfigFace, GroupFace, TransactionFace, ClusterFace, Refusals):
+class KafkaAdminClient(TopicFace, ConfigFace, GroupFace, TransactionFace, ClusterFace, SecurityFace):
     DEFAULT_CONFIG: ClassVar[dict[str, Any]] = dict(COMMON)
 
     def __init__(self, **configs: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from moldau.client.admin import groups
 from moldau.client.admin import offsets as offset_admin
+from moldau.client.admin.answer import described, operations
 from moldau.client.admin.asking import Asking, kind_of, or_raise
 from moldau.client.admin.group_changes import MemberToRemove, delete_positions, remove_members
 from moldau.client.admin.objects import OffsetSpec, OffsetTimestamp
@@ -51,15 +52,15 @@ class GroupFace(Asking):
         include_authorized_operations: bool = False,
     ) -> dict[str, dict[str, Any]]:
         """Groups of both protocols. What is wrong with one stands in its `error`."""
-        described = {}
+        found = {}
         for group_id in group_ids:
             try:
-                described[group_id] = _group(self._ask(groups.describe_group(group_id)))
+                found[group_id] = _group(self._ask(groups.describe_group(group_id)))
             except KafkaError as error:
                 if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
                     raise
-                described[group_id] = _missing(group_id, error)
-        return described
+                found[group_id] = _missing(group_id, error)
+        return found
 
     describe_consumer_groups = describe_groups
 
@@ -141,11 +142,11 @@ class GroupFace(Asking):
 
     def remove_group_members(
         self, group_id: str, members: Iterable[MemberToRemove], group_coordinator_id: int | None = None
-    ) -> dict[MemberToRemove, type[NamedError]]:
-        """Takes members out of a classic group; the class of the outcome for each."""
+    ) -> dict[str, type[NamedError]]:
+        """Takes members out of a classic group; the class of the outcome for each, by its id or its instance's."""
         chosen = [MemberToRemove(each.member_id, each.group_instance_id, each.reason) for each in members]
         found = self._ask(remove_members(group_id, chosen)) if chosen else {}
-        return {member._replace(reason=None): kind_of(error) for member, error in found.items()}
+        return {member.member_id or member.group_instance_id or "": kind_of(error) for member, error in found.items()}
 
     def delete_groups(self, group_ids: Sequence[str], group_coordinator_id: int | None = None) -> dict[str, str]:
         """Deletes groups without members; the first that cannot be deleted is raised."""
@@ -177,6 +178,7 @@ def _group(found: groups.GroupDescription) -> dict[str, Any]:
         "protocol_data": found.assignor,
         "coordinator": found.coordinator,
         "error": None,
+        "authorized_operations": operations(found.authorized_operations),
         "members": [
             {
                 "member_id": each.member_id,
@@ -204,6 +206,7 @@ def _missing(group_id: str, error: KafkaError) -> dict[str, Any]:
         "protocol_type": "",
         "protocol_data": "",
         "coordinator": -1,
-        "error": str(error),
+        "error": described(error),
+        "authorized_operations": None,
         "members": [],
     }

@@ -26,6 +26,7 @@ from moldau.types import NO_EPOCH, TopicPartition
 
 _GROUP: Final = 0
 _SEVERAL_KEYS_SINCE: Final = 4
+_OPERATIONS_SINCE: Final = 3
 _STATES_SINCE, _TYPES_SINCE = 4, 5
 _SEVERAL_GROUPS_SINCE, _STABLE_SINCE = 8, 7
 # From the version that names topics by id on, a name would have to be looked up first.
@@ -68,6 +69,8 @@ class GroupDescription:
     members: tuple[MemberDescription, ...]
     epoch: int = NO_EPOCH
     assignment_epoch: int = NO_EPOCH
+    # What we may do with the group, as bits; the lowest number if the broker does not tell.
+    authorized_operations: int = -(1 << 31)
 
 
 class CommittedPosition(NamedTuple):
@@ -139,7 +142,7 @@ def describe_group(group_id: str) -> Conversation[GroupDescription]:
         node = yield from find_group_coordinator(group_id)
         try:
             response: consumer.ConsumerGroupDescribeResponse = yield Ask(
-                consumer.ConsumerGroupDescribeRequest(group_ids=[group_id]), to=node
+                consumer.ConsumerGroupDescribeRequest(group_ids=[group_id], include_authorized_operations=True), to=node
             )
             (row,) = response.groups
             if row.error_code != ErrorCode.GROUP_ID_NOT_FOUND:
@@ -147,7 +150,15 @@ def describe_group(group_id: str) -> Conversation[GroupDescription]:
                 return _consumer_group(node, row)
         except UnsupportedRequest:
             pass
-        answer: classic.DescribeGroupsResponse = yield Ask(classic.DescribeGroupsRequest(groups=[group_id]), to=node)
+        answer: classic.DescribeGroupsResponse = yield Ask(
+            ByVersion(
+                classic.DescribeGroupsRequest,
+                lambda version: classic.DescribeGroupsRequest(
+                    groups=[group_id], include_authorized_operations=version >= _OPERATIONS_SINCE
+                ),
+            ),
+            to=node,
+        )
         (old,) = answer.groups
         if old.group_state == "Dead" or old.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"There is no group {group_id}.")
@@ -185,6 +196,7 @@ def _consumer_group(node: int, row: consumer.DescribedGroup) -> GroupDescription
         tuple(sorted(members, key=lambda member: member.member_id)),
         row.group_epoch,
         row.assignment_epoch,
+        row.authorized_operations,
     )
 
 
@@ -213,6 +225,7 @@ def _classic_group(node: int, row: classic.DescribedGroup) -> GroupDescription:
         row.protocol_type,
         row.protocol_data,
         tuple(sorted(members, key=lambda member: member.member_id)),
+        authorized_operations=row.authorized_operations,
     )
 
 

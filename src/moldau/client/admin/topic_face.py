@@ -9,7 +9,9 @@ from uuid import UUID
 
 from moldau.client.admin import offsets as offset_admin
 from moldau.client.admin import topics as topic_admin
+from moldau.client.admin.answer import answer, operations, topic_id
 from moldau.client.admin.asking import Asking, or_raise
+from moldau.client.admin.config_face import source_name
 from moldau.client.admin.objects import IsolationLevel, NewPartitions, NewTopic, RecordsToDelete
 from moldau.client.admin.pages import PartitionOnPage, TopicOnPage, describe_page
 from moldau.client.exceptions import named
@@ -17,7 +19,7 @@ from moldau.client.metadata import TopicView
 from moldau.client.structs import OffsetAndTimestamp
 from moldau.errors import ErrorCode, KafkaError
 from moldau.errors.named import KafkaTimeoutError
-from moldau.types import NO_LEADER, TopicPartition
+from moldau.types import NO_LEADER, ZERO_UUID, TopicPartition
 
 _LOOK_AGAIN = 0.05
 
@@ -35,10 +37,10 @@ class TopicFace(Asking):
         outcomes = self._ask(
             topic_admin.create_topics(_new_topics(new_topics), validate_only=validate_only), timeout_ms
         )
-        answer = {"topics": _outcomes(outcomes, raise_errors)}
+        _raise_first(outcomes, raise_errors)
         if wait_for_metadata and not validate_only:
             self.wait_for_topics([outcome.name for outcome in outcomes if outcome.error is None])
-        return answer
+        return answer({"throttle_time_ms": 0, "topics": [_created(outcome) for outcome in outcomes]})
 
     def wait_for_topics(self, topic_names: Sequence[str], timeout_ms: float = 10_000) -> None:
         """Until all partitions of these topics have a leader; KafkaTimeoutError if that takes too long."""
@@ -55,16 +57,18 @@ class TopicFace(Asking):
     def delete_topics(
         self, topics: Sequence[str], timeout_ms: float | None = None, raise_errors: bool = True
     ) -> dict[str, Any]:
-        return {"topics": _outcomes(self._ask(topic_admin.delete_topics(list(topics)), timeout_ms), raise_errors)}
+        outcomes = self._ask(topic_admin.delete_topics(list(topics)), timeout_ms)
+        _raise_first(outcomes, raise_errors)
+        rows = [{**_outcome(outcome), "topic_id": topic_id(outcome.id)} for outcome in outcomes]
+        return answer({"throttle_time_ms": 0, "topics": rows})
 
     def list_topics(self) -> list[str]:
         return [topic.name for topic in self._ask(topic_admin.list_topics(internal=True))]
 
     def describe_topics(self, topics: Sequence[str] | None = None) -> list[dict[str, Any]]:
-        """All topics, or those named."""
-        if topics is None:
-            return [_described(topic) for topic in self._ask(topic_admin.list_topics(internal=True))]
-        return [_described(topic) for topic in self._ask(topic_admin.describe_topics(list(topics)))]
+        """All topics, or those named; one that is not there says so by its `error_code`."""
+        found = self._ask(topic_admin.describe_authorized(None if topics is None else list(topics)))
+        return [answer(_described(topic, bits)) for topic, bits in found]
 
     def describe_topic_partitions(
         self,
@@ -92,7 +96,9 @@ class TopicFace(Asking):
             if not isinstance(wanted, int) and wanted.new_assignments:
                 placed[name] = wanted.new_assignments
         conversation = topic_admin.create_partitions(counts, assignments=placed, validate_only=validate_only)
-        return {"results": _outcomes(self._ask(conversation, timeout_ms), raise_errors)}
+        outcomes = self._ask(conversation, timeout_ms)
+        _raise_first(outcomes, raise_errors)
+        return answer({"throttle_time_ms": 0, "results": [_outcome(outcome) for outcome in outcomes]})
 
     def delete_records(
         self,
@@ -153,34 +159,43 @@ def _new_topics(given: Sequence[NewTopic | str] | Mapping[str, Mapping[str, Any]
     return wanted
 
 
-def _outcomes(found: Iterable[topic_admin.TopicOutcome], raise_errors: bool) -> list[dict[str, Any]]:
-    outcomes = list(found)
+def _raise_first(outcomes: Iterable[topic_admin.TopicOutcome], raise_errors: bool) -> None:
     for outcome in outcomes:
         if outcome.error is not None and raise_errors:
             raise named(outcome.error)
-    return [
-        {
-            "name": outcome.name,
-            "topic_id": str(UUID(bytes=outcome.id)),
-            "error_code": _number(outcome.error),
-            "error_message": None if outcome.error is None else str(outcome.error),
-            "num_partitions": outcome.partitions,
-            "replication_factor": outcome.replication_factor,
+
+
+def _outcome(outcome: topic_admin.TopicOutcome) -> dict[str, Any]:
+    return {"name": outcome.name, "error_code": _number(outcome.error), "error_message": outcome.message}
+
+
+def _created(outcome: topic_admin.TopicOutcome) -> dict[str, Any]:
+    row = {
+        **_outcome(outcome),
+        "topic_id": topic_id(outcome.id),
+        "num_partitions": outcome.partitions,
+        "replication_factor": outcome.replication_factor,
+        "topic_config_error_code": 0,
+    }
+    if outcome.error is None:
+        row["configs"] = {
+            name: {"value": value, "read_only": fixed, "config_source": source_name(source), "is_sensitive": secret}
+            for name, value, fixed, source, secret in outcome.settings
         }
-        for outcome in outcomes
-    ]
+    return row
 
 
 def _number(error: KafkaError | None) -> int:
     return 0 if error is None else int(error.code)
 
 
-def _described(topic: TopicView) -> dict[str, Any]:
+def _described(topic: TopicView, bits: int) -> dict[str, Any]:
     return {
         "name": topic.name,
-        "topic_id": str(UUID(bytes=topic.id)),
+        "topic_id": topic_id(topic.id),
         "is_internal": topic.internal,
         "error_code": int(topic.error),
+        "authorized_operations": operations(bits),
         "partitions": [
             {
                 "partition_index": each.index,
@@ -199,7 +214,7 @@ def _described(topic: TopicView) -> dict[str, Any]:
 def _paged(topic: TopicOnPage) -> dict[str, Any]:
     return {
         "name": topic.name,
-        "topic_id": UUID(bytes=topic.id),
+        "topic_id": None if topic.id == ZERO_UUID else UUID(bytes=topic.id),
         "is_internal": topic.internal,
         "error_code": int(topic.error),
         "topic_authorized_operations": topic.authorized_operations,

@@ -24,7 +24,10 @@ from moldau.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
+from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from moldau.types import ZERO_UUID, Uuid
+
+_OPERATIONS_SINCE = 8
 
 # From here on DeleteTopics takes names and ids side by side, in another field.
 _NAMES_IN_STATES = 6
@@ -50,6 +53,10 @@ class TopicOutcome:
     id: Uuid = ZERO_UUID
     partitions: int = -1
     replication_factor: int = -1
+    # In the broker's own words.
+    message: str | None = None
+    # What a new topic begins with: name, value, whether it cannot be changed, source, whether it is a secret.
+    settings: tuple[tuple[str, str | None, bool, int, bool], ...] = ()
 
 
 def create_topics(topics: Sequence[NewTopic], *, validate_only: bool = False) -> Conversation[list[TopicOutcome]]:
@@ -77,7 +84,12 @@ def delete_topics(names: Sequence[str]) -> Conversation[list[TopicOutcome]]:
         response: DeleteTopicsResponse = yield Ask(ByVersion(DeleteTopicsRequest, build), to=CONTROLLER)
         _check_controller([result.error_code for result in response.responses])
         return [
-            TopicOutcome(result.name or "", _problem(result.name or "", result.error_code, result.error_message))
+            TopicOutcome(
+                result.name or "",
+                _problem(result.name or "", result.error_code, result.error_message),
+                result.topic_id,
+                message=result.error_message,
+            )
             for result in response.responses
         ]
 
@@ -115,6 +127,7 @@ def create_partitions(
                 result.name,
                 _problem(result.name, result.error_code, result.error_message),
                 partitions=counts.get(result.name, -1),
+                message=result.error_message,
             )
             for result in response.results
         ]
@@ -142,6 +155,24 @@ def describe_topics(names: Sequence[str]) -> Conversation[list[TopicView]]:
     return retrying(attempt)
 
 
+def describe_authorized(names: Sequence[str] | None) -> Conversation[list[tuple[TopicView, int]]]:
+    """Topics, all or those named, each with what we may do with it, as bits. What cannot be described says why."""
+
+    def build(version: int) -> MetadataRequest:
+        return MetadataRequest(
+            topics=None if names is None else [MetadataRequestTopic(name=name) for name in names],
+            allow_auto_topic_creation=False,
+            include_topic_authorized_operations=version >= _OPERATIONS_SINCE,
+        )
+
+    def attempt() -> Conversation[list[tuple[TopicView, int]]]:
+        response: MetadataResponse = yield Ask(ByVersion(MetadataRequest, build))
+        view = ClusterView().after(response, names)
+        return [(view.topics[row.name], row.topic_authorized_operations) for row in response.topics if row.name]
+
+    return retrying(attempt)
+
+
 def _creatable(topic: NewTopic) -> CreatableTopic:
     # With an explicit assignment Kafka wants both numbers left open: the assignment says it all.
     assigned = bool(topic.assignments)
@@ -164,6 +195,11 @@ def _created(result: CreatableTopicResult) -> TopicOutcome:
         result.topic_id,
         result.num_partitions,
         result.replication_factor,
+        result.error_message,
+        tuple(
+            (each.name, each.value, each.read_only, each.config_source, each.is_sensitive)
+            for each in result.configs or ()
+        ),
     )
 
 
