@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from moldau.client.admin.face import KafkaAdminClient as KafkaAdminClient
+    from moldau.client.admin.objects import OffsetSpec as OffsetSpec
     from moldau.client.admin.offsets import IsolationLevel as IsolationLevel
     from moldau.client.consumer.face import KafkaConsumer as KafkaConsumer
     from moldau.client.consumer.fetched import ConsumerRecord as ConsumerRecord
+    from moldau.client.consumer.rebalancing import AsyncConsumerRebalanceListener as AsyncConsumerRebalanceListener
     from moldau.client.consumer.rebalancing import ConsumerRebalanceListener as ConsumerRebalanceListener
     from moldau.client.producer.delivery import RecordMetadata as RecordMetadata
     from moldau.client.producer.face import KafkaProducer as KafkaProducer
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _WHERE = {
+    "AsyncConsumerRebalanceListener": "moldau.client.consumer.rebalancing",
     "ConsumerRebalanceListener": "moldau.client.consumer.rebalancing",
     "ConsumerRecord": "moldau.client.consumer.fetched",
     "IsolationLevel": "moldau.client.admin.offsets",
@@ -42,6 +45,7 @@ _WHERE = {
     "KafkaProducer": "moldau.client.producer.face",
     "OffsetAndMetadata": "moldau.client.structs",
     "OffsetAndTimestamp": "moldau.client.structs",
+    "OffsetSpec": "moldau.client.admin.objects",
     "RecordMetadata": "moldau.client.producer.delivery",
     "Serializer": "moldau.client.serializer",
     "TopicPartition": "moldau.types",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from moldau.aio.admin import AIOKafkaAdminClient
 from moldau.aio.batch import BatchBuilder
+from moldau.aio.client import AIOKafkaClient
 from moldau.aio.consumer import AIOKafkaConsumer
 from moldau.aio.producer import AIOKafkaProducer
 from moldau.client.consumer.fetched import ConsumerRecord
@@ -22,6 +23,7 @@ from moldau.types import TopicPartition
 
 __all__ = [
     "AIOKafkaAdminClient",
+    "AIOKafkaClient",
     "AIOKafkaConsumer",
     "AIOKafkaProducer",
     "BatchBuilder",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
+from moldau.client.chance import randrange
 from moldau.client.metadata import BrokerView, ClusterView
 from moldau.client.partitioner import partition_for_key
 
@@ -50,8 +52,9 @@ class ClusterMetadata:
         return None if entry is None else entry.leader
 
 
-class KeyHashPartitioner(Partitioner):
-    """The default's rule for keys, to build others upon."""
+class DefaultPartitioner(Partitioner):
+    """By the hash of the key as Java computes it, and without a key at random among those that can be written. May also
+    be called with a key and partitions, which is how aiokafka asks."""
 
     def partition(
         self,
@@ -62,4 +65,18 @@ class KeyHashPartitioner(Partitioner):
         serialized_value: bytes | None,
         cluster: ClusterMetadata,
     ) -> int:
-        return partition_for_key(serialized_key or b"", len(cluster.partitions_for_topic(topic) or ()))
+        everything = cluster.partitions_for_topic(topic)
+        if not everything:
+            raise ValueError(f"topic {topic!r} is not known")
+        return self(serialized_key, sorted(everything), sorted(cluster.available_partitions_for_topic(topic) or ()))
+
+    def __call__(self, key: bytes | None, all_partitions: Sequence[int], available: Sequence[int]) -> int:
+        if key is not None:
+            return all_partitions[partition_for_key(key, len(all_partitions))]
+        among = available or all_partitions
+        return among[randrange(len(among))]
+
+
+class StickyPartitioner(DefaultPartitioner):
+    """What the producer does by itself: without a key one partition until a batch is full, then another. A producer
+    that is given exactly this goes its own way, which is the fast one; derived classes are asked."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 Headers: TypeAlias = Sequence[tuple[str, bytes]]
@@ -48,3 +48,21 @@ class JsonSerializer(DefaultSerializer):
 
     def deserialize(self, topic: str, headers: Headers, data: bytes | None) -> Any:
         return None if data is None else json.loads(data)
+
+
+class SerializeWrapper(Serializer):
+    """A function as an object."""
+
+    def __init__(self, fn: Callable[[Any], Any] | None) -> None:
+        self.fn = fn
+
+    def serialize(self, topic: str, headers: Headers, data: Any) -> Any:
+        return data if self.fn is None else self.fn(data)
+
+
+class DeserializeWrapper(Deserializer):
+    def __init__(self, fn: Callable[[Any], Any] | None) -> None:
+        self.fn = fn
+
+    def deserialize(self, topic: str, headers: Headers, data: bytes | None) -> Any:
+        return data if self.fn is None else self.fn(data)

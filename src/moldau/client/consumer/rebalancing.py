@@ -5,8 +5,10 @@ Everything here happens inside `poll`, on the application's thread: a listener m
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from functools import partial
+from inspect import iscoroutine
 from time import monotonic
 from typing import Any
 
@@ -32,6 +34,17 @@ class ConsumerRebalanceListener:
     def on_partitions_lost(self, lost: Iterable[TopicPartition]) -> None:
         """Partitions went to another member before anybody could be asked; nothing can be committed for them."""
         self.on_partitions_revoked(lost)
+
+
+class AsyncConsumerRebalanceListener:
+    """The same with coroutines. Each is run to its end within `poll`, on an event loop of its own; heartbeats go on."""
+
+    async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None: ...
+
+    async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None: ...
+
+    async def on_partitions_lost(self, lost: Iterable[TopicPartition]) -> None:
+        await self.on_partitions_revoked(lost)
 
 
 class Rebalancer:
@@ -175,4 +188,6 @@ class Rebalancer:
         if hook is None and what == "on_partitions_lost":
             hook = self.listener.on_partitions_revoked
         if hook is not None:
-            hook(partitions)
+            said = hook(partitions)
+            if iscoroutine(said):
+                asyncio.run(said)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from moldau.client.partitioning import StickyPartitioner
 from moldau.client.producer.sender import SendingLimits
 from moldau.client.settings import merged
 from moldau.errors.named import KafkaConfigurationError
@@ -47,6 +48,8 @@ def read_settings(given: Mapping[str, Any]) -> dict[str, Any]:
         raise KafkaConfigurationError(f"acks must be 0, 1 or 'all', not {config['acks']!r}.")
     config["acks"] = _ACKS[config["acks"]]
     compression(config["compression_type"])
+    if type(config["partitioner"]) is StickyPartitioner:
+        config["partitioner"] = None
     transactional = config["transactional_id"] is not None
     if transactional and given.get("enable_idempotence") is False:
         raise KafkaConfigurationError("A transactional_id needs enable_idempotence.")

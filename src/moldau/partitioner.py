@@ -1,0 +1,8 @@
+"""Which partition a record goes to, under the place it has in kafka-python and aiokafka."""
+
+from __future__ import annotations
+
+from moldau.client.partitioner import murmur2
+from moldau.client.partitioning import ClusterMetadata, DefaultPartitioner, Partitioner, StickyPartitioner
+
+__all__ = ["ClusterMetadata", "DefaultPartitioner", "Partitioner", "StickyPartitioner", "murmur2"]
