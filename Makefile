@@ -59,9 +59,10 @@ fuzz: setup ## the property tests again and again, with new examples, for MINUTE
 demo: spark ## a pipeline on Spark from generated orders to a report with charts, killed once on the way
 	@$(PYTHON_BIN) -m demo $(ARGS)
 
-generate: setup ## rewrite what is generated: messages, docs/CONFIGURATION.md
+generate: setup ## rewrite what is generated: messages, docs/CONFIGURATION.md, the table of docs/clients/migrating.md
 	@$(PYTHON_BIN) tools/generate_messages.py
 	@$(PYTHON_BIN) tools/generate_configuration.py
+	@$(PYTHON_BIN) -m tools.migration
 
 lock: setup ## resolve requirements/*.in anew into lock files with hashes
 	@for name in runtime compiler spark dev; do \

@@ -12,7 +12,6 @@ from moldau.client.admin.acls import (
     ResourcePatternFilter,
     ResourceType,
 )
-from moldau.client.admin.configs import ConfigSource as ConfigSourceType
 from moldau.client.admin.configs import ConfigType
 from moldau.client.admin.face import KafkaAdminClient
 from moldau.client.admin.objects import (
@@ -21,6 +20,7 @@ from moldau.client.admin.objects import (
     ConfigFilterType,
     ConfigResource,
     ConfigResourceType,
+    ConfigSourceType,
     GroupState,
     GroupType,
     IsolationLevel,

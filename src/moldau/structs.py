@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from moldau.client.structs import (
     ConsumerGroupMetadata,
+    MemberState,
     OffsetAndMetadata,
     OffsetAndTimestamp,
     TopicPartition,
@@ -12,6 +13,7 @@ from moldau.client.structs import (
 
 __all__ = [
     "ConsumerGroupMetadata",
+    "MemberState",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
     "TopicPartition",

@@ -13,6 +13,7 @@ from moldau.aio.admin import AIOKafkaAdminClient
 from moldau.aio.batch import BatchBuilder
 from moldau.aio.client import AIOKafkaClient
 from moldau.aio.consumer import AIOKafkaConsumer
+from moldau.aio.helpers import create_ssl_context
 from moldau.aio.producer import AIOKafkaProducer
 from moldau.client.consumer.fetched import ConsumerRecord
 from moldau.client.consumer.rebalancing import ConsumerRebalanceListener
@@ -35,4 +36,5 @@ __all__ = [
     "OffsetAndTimestamp",
     "RecordMetadata",
     "TopicPartition",
+    "create_ssl_context",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
@@ -68,6 +69,11 @@ class AIOKafkaClient:
         view: ClusterView = await self._ask(_learn((topic,)))
         found = view.topics.get(topic)
         return found is not None and bool(found.partitions)
+
+    async def set_topics(self, topics: Iterable[str]) -> bool:
+        """Learns of these topics."""
+        await self._ask(_learn(tuple(topics)))
+        return True
 
     async def ready(self, node_id: int) -> bool:
         """Whether the broker is known."""

@@ -34,7 +34,7 @@ COMMON: Final[dict[str, Any]] = {
     "retry_backoff_ms": 100,
     "retry_backoff_max_ms": 1000,
     "reconnect_backoff_ms": 50,
-    "reconnect_backoff_max_ms": 30_000,
+    "reconnect_backoff_max_ms": 1000,
     "request_timeout_ms": 30_000,
     "bootstrap_timeout_ms": 30_000,
     "socket_connection_setup_timeout_ms": 10_000,

@@ -8,23 +8,10 @@ from typing import Any, Final
 from moldau.client.admin import configs
 from moldau.client.admin.asking import Asking
 from moldau.client.admin.configs import ConfigOperation, ConfigSource
-from moldau.client.admin.objects import ConfigResource
+from moldau.client.admin.objects import ConfigResource, ConfigSourceType
 from moldau.client.exceptions import named
 
-# Kafka's own names for where a value comes from.
-_SOURCES: Final = {
-    ConfigSource.UNKNOWN: "UNKNOWN",
-    ConfigSource.TOPIC: "DYNAMIC_TOPIC_CONFIG",
-    ConfigSource.BROKER: "DYNAMIC_BROKER_CONFIG",
-    ConfigSource.ALL_BROKERS: "DYNAMIC_DEFAULT_BROKER_CONFIG",
-    ConfigSource.SERVER_PROPERTIES: "STATIC_BROKER_CONFIG",
-    ConfigSource.DEFAULT: "DEFAULT_CONFIG",
-    ConfigSource.BROKER_LOGGER: "DYNAMIC_BROKER_LOGGER_CONFIG",
-    ConfigSource.CLIENT_METRICS: "DYNAMIC_CLIENT_METRICS_CONFIG",
-    ConfigSource.GROUP: "DYNAMIC_GROUP_CONFIG",
-}
-
-_KNOWN: Final = frozenset(ConfigSource)
+_KNOWN: Final = frozenset(ConfigSourceType)
 
 # What counts as modified: set for this very resource.
 _INHERITED: Final = (ConfigSource.ALL_BROKERS, ConfigSource.SERVER_PROPERTIES, ConfigSource.DEFAULT)
@@ -123,7 +110,8 @@ class ConfigFace(Asking):
 
 
 def source_name(number: int) -> str:
-    return _SOURCES[ConfigSource(number) if number in _KNOWN else ConfigSource.UNKNOWN]
+    """Kafka's own name for where a value comes from."""
+    return (ConfigSourceType(number) if number in _KNOWN else ConfigSourceType.UNKNOWN).name
 
 
 def _filter(given: Any) -> str:
@@ -146,14 +134,14 @@ def _config(value: configs.ConfigValue, synonyms: bool) -> dict[str, Any]:
         "value": value.value,
         "read_only": value.read_only,
         "is_sensitive": value.sensitive,
-        "config_source": _SOURCES[value.source],
+        "config_source": source_name(value.source),
         "config_type": value.type.name,
         "documentation": value.documentation,
         "synonyms": [],
     }
     if synonyms:
         described["synonyms"] = [
-            {"name": name, "value": content, "source": _SOURCES[source]} for name, content, source in value.synonyms
+            {"name": name, "value": content, "source": source_name(source)} for name, content, source in value.synonyms
         ]
     return described
 

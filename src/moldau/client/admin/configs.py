@@ -32,6 +32,7 @@ _DOCUMENTED_SINCE = 3
 
 
 class ResourceType(IntEnum):
+    UNKNOWN = 0
     TOPIC = 2
     BROKER = 4
     BROKER_LOGGER = 8

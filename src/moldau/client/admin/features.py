@@ -17,6 +17,7 @@ _METADATA_TOPIC = "__cluster_metadata"
 
 
 class UpgradeType(IntEnum):
+    UNKNOWN = 0
     UPGRADE = 1
     SAFE_DOWNGRADE = 2
     UNSAFE_DOWNGRADE = 3

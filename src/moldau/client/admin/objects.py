@@ -19,6 +19,7 @@ __all__ = [
     "ConfigFilterType",
     "ConfigResource",
     "ConfigResourceType",
+    "ConfigSourceType",
     "GroupState",
     "GroupType",
     "IsolationLevel",
@@ -72,6 +73,20 @@ class ConfigResource:
         self.configs = configs
 
 
+class ConfigSourceType(IntEnum):
+    """Where a value comes from; answers have the names."""
+
+    UNKNOWN = 0
+    DYNAMIC_TOPIC_CONFIG = 1
+    DYNAMIC_BROKER_CONFIG = 2
+    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+    STATIC_BROKER_CONFIG = 4
+    DEFAULT_CONFIG = 5
+    DYNAMIC_BROKER_LOGGER_CONFIG = 6
+    DYNAMIC_CLIENT_METRICS_CONFIG = 7
+    DYNAMIC_GROUP_CONFIG = 8
+
+
 class ConfigFilterType(IntEnum):
     ALL = 0
     DYNAMIC = 1
@@ -114,7 +129,7 @@ class GroupState(StrEnum):
 
 
 class GroupType(StrEnum):
-    UNKNOWN = "unknown"
+    UNKNOWN = "Unknown"
     CONSUMER = "consumer"
     CLASSIC = "classic"
     SHARE = "share"

@@ -305,8 +305,9 @@ class KafkaProducer:
         finally:
             self._sender.calm()
 
-    def close(self, timeout: float | None = None) -> None:
-        """Sends what is left, for at most `timeout` seconds, and ends the network's thread."""
+    def close(self, timeout: float | None = None, null_logger: bool = False) -> None:
+        """Sends what is left, for at most `timeout` seconds, and ends the network's thread. (`null_logger` is taken and
+        not needed: nothing is logged here.)"""
         if self._closed:
             return
         self._closed = True

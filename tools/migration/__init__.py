@@ -1,0 +1,7 @@
+"""kafka-python and aiokafka beside ours: what the table in docs/clients/migrating.md is made of.
+
+names      what can be imported, its arguments and defaults, and the errors, by looking at the installed packages
+answers    what the admin clients answer, by asking a node with both
+reasons    why something differs, where it does
+table      the table; `python -m tools.migration` writes it into the page
+"""
