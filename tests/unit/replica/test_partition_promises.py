@@ -1,0 +1,255 @@
+"""What a partition refuses: epochs of the past and of the future, logs that left its own, too few replicas in sync."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from moldau.config.topic import LogConfig
+from moldau.errors import ErrorCode, KafkaError
+from moldau.metadata.image import PartitionRegistration
+from moldau.protocol.records import Record, encode_batch
+from moldau.replica.delayed_outcomes import PendingAppend, PendingDelete, PendingForce
+from moldau.replica.partition import DivergingEpoch, Partition
+from moldau.runtime.clock import SystemClock
+from moldau.runtime.disk import RealDisk
+from moldau.storage.log import Log, LogRead
+from moldau.types import TopicPartition
+
+ID = bytes(15) + b"\x07"
+ALL = -1
+
+
+class Stage:
+    """Broker 1 holds a partition; `lead` and `follow` are what the metadata says of it."""
+
+    def __init__(self, directory: Path, **config: int) -> None:
+        self.log = Log.open(str(directory / "orders-0"), replace(LogConfig(), **config), RealDisk(), SystemClock())
+        self.partition = Partition(TopicPartition("orders", 0), ID, self.log, 1)
+
+    def lead(self, epoch: int, isr: tuple[int, ...] = (1,), replicas: tuple[int, ...] = (1, 2, 3)) -> bool:
+        state = PartitionRegistration(
+            replicas, (ID,) * len(replicas), isr, leader=1, leader_epoch=epoch, partition_epoch=0
+        )
+        return self.partition.become_leader(state, now_ms=1000)
+
+    def follow(self, epoch: int, leader: int = 2) -> bool:
+        state = PartitionRegistration(
+            (1, 2, 3), (ID,) * 3, (1, 2), leader=leader, leader_epoch=epoch, partition_epoch=0
+        )
+        return self.partition.become_follower(state)
+
+    def append(self, count: int, acks: int = 1) -> None:
+        records = [Record(index, 1_700_000_000_000, None, b"value", []) for index in range(count)]
+        data = memoryview(bytearray(encode_batch(records)))
+        self.partition.append(data, 0, len(data), acks)
+
+    def read(
+        self, offset: int, leader_epoch: int = -1, fetched_epoch: int = -1, *, follower: bool = False
+    ) -> LogRead | DivergingEpoch:
+        return self.partition.read(
+            offset, 1 << 20, leader_epoch, fetched_epoch, committed=False, follower=follower, at_least_one=True
+        )
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    stage = Stage(tmp_path, min_insync_replicas=2)
+    yield stage
+    stage.log.abandon()
+
+
+def refused(error: pytest.ExceptionInfo[KafkaError]) -> ErrorCode:
+    return ErrorCode(error.value.code)
+
+
+# -------------------------------------------------------------------------------------------------------- leader epoch
+
+
+def test_a_reader_of_an_older_epoch_is_fenced_and_one_of_a_newer_must_wait(stage: Stage) -> None:
+    stage.lead(5)
+    stage.append(3)
+    for epoch in (-1, 5):
+        assert isinstance(stage.read(0, epoch), LogRead)
+    for epoch, code in ((4, ErrorCode.FENCED_LEADER_EPOCH), (6, ErrorCode.UNKNOWN_LEADER_EPOCH)):
+        with pytest.raises(KafkaError) as error:
+            stage.read(0, epoch)
+        assert refused(error) is code
+        with pytest.raises(KafkaError) as error:
+            stage.partition.check_leader(epoch)
+        assert refused(error) is code
+
+
+def test_who_does_not_lead_says_so_after_looking_at_the_epoch(stage: Stage) -> None:
+    stage.lead(5)
+    assert stage.follow(6)
+    for epoch, code in (
+        (-1, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (6, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (5, ErrorCode.FENCED_LEADER_EPOCH),
+        (7, ErrorCode.UNKNOWN_LEADER_EPOCH),
+    ):
+        for ask in (lambda epoch=epoch: stage.read(0, epoch), lambda epoch=epoch: stage.partition.check_leader(epoch)):
+            with pytest.raises(KafkaError) as error:
+                ask()
+            assert refused(error) is code
+    with pytest.raises(KafkaError) as error:
+        stage.append(1)
+    assert refused(error) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert stage.log.log_end_offset == 0
+
+
+def test_an_epoch_begins_once(stage: Stage) -> None:
+    assert stage.lead(5)
+    assert not stage.lead(5)
+    assert stage.lead(6)
+    assert not stage.follow(6)
+    assert stage.lead(6), "it did not lead in between"
+    assert stage.follow(7)
+
+
+# ----------------------------------------------------------------------------------------------------- diverging epoch
+
+
+@pytest.fixture
+def epochs(stage: Stage) -> Stage:
+    """Offsets 0 to 2 are of epoch 1, 3 and 4 of epoch 4, 5 of epoch 5."""
+    for epoch, count in ((1, 3), (4, 2), (5, 1)):
+        stage.lead(epoch)
+        stage.append(count)
+    return stage
+
+
+@pytest.mark.parametrize("follower", [False, True])
+@pytest.mark.parametrize(
+    ("offset", "fetched_epoch", "diverging"),
+    [
+        (3, 1, None),
+        (5, 4, None),
+        (6, 5, None),
+        (0, 5, None),
+        # The reader has more of the epoch than we do.
+        (4, 1, DivergingEpoch(1, 3)),
+        (6, 4, DivergingEpoch(4, 5)),
+        # We know nothing of its epoch, only of an earlier one.
+        (3, 2, DivergingEpoch(1, 3)),
+        (2, 3, DivergingEpoch(1, 3)),
+        # Its epoch was over before our first record.
+        (3, 0, DivergingEpoch(0, 0)),
+    ],
+)
+def test_a_reader_whose_log_left_ours_is_told_where(
+    epochs: Stage, offset: int, fetched_epoch: int, diverging: DivergingEpoch | None, follower: bool
+) -> None:
+    found = epochs.read(offset, fetched_epoch=fetched_epoch, follower=follower)
+    assert found == diverging if diverging is not None else isinstance(found, LogRead)
+
+
+def test_an_epoch_we_cannot_speak_of_is_out_of_range(epochs: Stage) -> None:
+    with pytest.raises(KafkaError) as error:
+        epochs.read(3, fetched_epoch=9)
+    assert refused(error) is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+# ------------------------------------------------------------------------------------------------ min.insync.replicas
+
+
+def test_too_few_in_sync_refuse_what_must_be_everywhere(stage: Stage) -> None:
+    stage.lead(1, isr=(1,))
+    with pytest.raises(KafkaError) as error:
+        stage.append(1, ALL)
+    assert refused(error) is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert stage.log.log_end_offset == 0
+    for acks in (0, 1):
+        stage.append(1, acks)
+    stage.lead(1, isr=(1, 3))
+    stage.append(1, ALL)
+    assert stage.log.log_end_offset == 3
+
+
+def test_a_topic_with_fewer_replicas_than_that_needs_all_of_them(stage: Stage) -> None:
+    stage.lead(1, isr=(1,), replicas=(1,))
+    stage.append(1, ALL)
+    assert stage.log.log_end_offset == 1
+
+
+def test_the_limit_follows_the_settings(stage: Stage) -> None:
+    stage.lead(1, isr=(1, 2))
+    stage.append(1, ALL)
+    stage.log.config = replace(stage.log.config, min_insync_replicas=3)
+    stage.partition.config_changed()
+    with pytest.raises(KafkaError) as error:
+        stage.append(1, ALL)
+    assert refused(error) is ErrorCode.NOT_ENOUGH_REPLICAS
+
+
+def test_a_producer_learns_that_the_in_sync_set_shrank_meanwhile(stage: Stage) -> None:
+    stage.lead(1, isr=(1, 2))
+    stage.append(2, ALL)
+    waiting = PendingAppend(stage.partition, 2)
+    assert not waiting.look()
+    assert waiting.error is ErrorCode.REQUEST_TIMED_OUT
+    stage.lead(1, isr=(1,))
+    assert waiting.look()
+    assert waiting.error is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+    assert waiting.look(), "what is known stays known"
+    stage.lead(1, isr=(1, 2))
+    assert stage.partition.replicated(3) == (False, ErrorCode.NONE)
+    assert stage.partition.replicated(2) == (True, ErrorCode.NONE)
+
+
+def test_whoever_waits_hears_of_another_leader(stage: Stage) -> None:
+    stage.lead(1, isr=(1, 2))
+    stage.append(2, ALL)
+    waiting = [kind(stage.partition, 2) for kind in (PendingAppend, PendingForce, PendingDelete)]
+    stage.follow(2)
+    assert all(each.look() for each in waiting)
+    assert {each.error for each in waiting} == {ErrorCode.NOT_LEADER_OR_FOLLOWER}
+
+
+def test_deleted_records_wait_for_the_followers(stage: Stage) -> None:
+    stage.lead(1, isr=(1, 2), replicas=(1, 2))
+    stage.append(3)
+
+    def nothing(partition: Partition, isr: tuple[int, ...]) -> None:
+        raise AssertionError(isr)
+
+    stage.partition.follower_fetched(2, 3, 0, 1, 1100, nothing)
+    stage.log.advance_log_start(2)
+    waiting = PendingDelete(stage.partition, 2)
+    assert not waiting.look()
+    stage.partition.follower_fetched(2, 3, 2, 1, 1200, nothing)
+    assert waiting.look()
+    assert (waiting.error, waiting.low_watermark) == (ErrorCode.NONE, 2)
+
+
+def test_a_durable_partition_counts_what_is_on_disk(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, flush_messages=1)
+    asked: list[Partition] = []
+    stage.partition = Partition(TopicPartition("orders", 0), ID, stage.log, 1, asked.append)
+    stage.lead(1, replicas=(1,))
+    stage.append(2)
+    assert asked == [stage.partition]
+    assert stage.partition.forced(2) == (False, ErrorCode.NONE)
+    assert stage.log.high_watermark == 0
+    stage.log.flush()
+    assert stage.partition.advance_high_watermark()
+    assert stage.partition.forced(2) == (True, ErrorCode.NONE)
+    assert stage.log.high_watermark == 2
+    stage.log.abandon()
+
+
+# ----------------------------------------------------------------------------------------------------- how far to read
+
+
+def test_readers_see_what_is_committed_and_followers_all(stage: Stage) -> None:
+    stage.lead(1, isr=(1, 2))
+    stage.append(2)
+    (to_readers, to_followers) = (stage.read(0), stage.read(0, follower=True))
+    assert isinstance(to_readers, LogRead)
+    assert isinstance(to_followers, LogRead)
+    assert len(to_readers.records) == 0
+    assert len(to_followers.records) > 0
