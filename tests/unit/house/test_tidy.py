@@ -44,6 +44,11 @@ ROOTS = {
     "moldau.admin": "imported by programs: kafka-python's kafka.admin",
     "moldau.sasl.oauth": "imported by programs: kafka-python's kafka.sasl.oauth",
     "moldau.structs": "imported by programs: kafka-python's kafka.structs",
+    **{
+        f"moldau.{name}": f"imported by programs: kafka-python's kafka.{name}"
+        for name in ("consumer", "future", "partitioner", "producer", "serializer")
+    },
+    "moldau.assignors": "imported by programs: kafka-python's kafka.coordinator.assignors",
     "moldau.metrics.exposition": "no room counts anything yet; the README says so",
     "moldau.config.documentation": "tools/generate_configuration.py writes docs/CONFIGURATION.md with it",
 }
@@ -113,6 +118,8 @@ def test_the_server_side_opens_no_files_by_itself(path: Path) -> None:
 
 LINES = 400
 LONG = {
+    "aio/consumer.py": "aiokafka's AIOKafkaConsumer has so many methods",
+    "client/producer/sender.py": "one class over all partitions of a producer",
     "client/consumer/face.py": "kafka-python's KafkaConsumer has so many methods",
     "client/consumer/fetcher.py": "one class over all partitions of a consumer",
     "_speed/compaction.pyx": "one pass over a segment, in C, without a call between its parts",
