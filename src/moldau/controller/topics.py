@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import NamedTuple
 
 from moldau.controller.assignment import checked_assignment, new_partition
@@ -208,15 +208,15 @@ class TopicControl:
             if topic.name is not None and topic.topic_id != ZERO_UUID
         ]
         twice_names, twice_ids = _repeated(names), _repeated(ids)
+        # Given by id and by name, a topic is answered once, and stays.
+        given = set(ids)
+        by_both = {i for name in names if name not in twice_names and (i := self._ids.get(name)) in given} - twice_ids
         records: list[Message] = []
-        doomed: set[Uuid] = set()
-        results += [self._delete_by_id(i, i in twice_ids, records, doomed) for i in dict.fromkeys(ids)]
-        results += [self._delete_by_name(n, n in twice_names, records, doomed) for n in dict.fromkeys(names)]
+        results += [self._delete_by_id(i, i in twice_ids, records) for i in dict.fromkeys(ids) if i not in by_both]
+        results += [self._delete_by_name(n, n in twice_names, records, given) for n in dict.fromkeys(names)]
         return Decision(records, DeleteTopicsResponse(responses=results))
 
-    def _delete_by_id(
-        self, topic_id: Uuid, twice: bool, records: list[Message], doomed: set[Uuid]
-    ) -> DeletableTopicResult:
+    def _delete_by_id(self, topic_id: Uuid, twice: bool, records: list[Message]) -> DeletableTopicResult:
         if topic_id == ZERO_UUID:
             return _deletion(None, topic_id, _invalid("A topic is given with neither name nor id."))
         if twice:
@@ -224,12 +224,11 @@ class TopicControl:
         topic = self._topics.get(topic_id)
         if topic is None:
             return _deletion(None, topic_id, KafkaError(ErrorCode.UNKNOWN_TOPIC_ID))
-        doomed.add(topic_id)
         records.append(RemoveTopicRecord(topic_id=topic_id))
         return _deletion(topic.name, topic_id, None)
 
     def _delete_by_name(
-        self, name: str, twice: bool, records: list[Message], doomed: set[Uuid]
+        self, name: str, twice: bool, records: list[Message], given: Container[Uuid]
     ) -> DeletableTopicResult:
         if twice:
             return _deletion(name, ZERO_UUID, _invalid(f"The request names the topic {name!r} twice."))
@@ -238,7 +237,7 @@ class TopicControl:
             return _deletion(
                 name, ZERO_UUID, KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {name!r}.")
             )
-        if topic_id in doomed:
+        if topic_id in given:
             return _deletion(name, topic_id, _invalid(f"The topic {name!r} is also given by its id."))
         records.append(RemoveTopicRecord(topic_id=topic_id))
         return _deletion(name, topic_id, None)

@@ -59,11 +59,15 @@ class WritePath:
     def run(self, decide: Callable[[], Decision[R]], timeout_ms: int | None = None) -> Deferred[R]:
         """Decides and applies now; the answer comes when it is committed, or REQUEST_TIMED_OUT after `timeout_ms`.
 
-        A timeout answers the caller and changes nothing else: what was appended may still be committed.
+        A timeout answers the caller and changes nothing else: what was appended may still be committed. With no time
+        at all, nothing is begun.
         """
         answer: Deferred[R] = Deferred()
         if self._epoch is None:
             answer.fail(KafkaError(ErrorCode.NOT_CONTROLLER))
+            return answer
+        if timeout_ms is not None and timeout_ms <= 0:
+            answer.fail(KafkaError(ErrorCode.REQUEST_TIMED_OUT, "The request leaves no time for the change."))
             return answer
         try:
             decision = decide()
@@ -101,7 +105,7 @@ class WritePath:
 
         self._waiting.add(offset, finish)
         if timeout_ms is not None:
-            timer = self._loop.call_later(max(timeout_ms, 0) / 1000, expire)
+            timer = self._loop.call_later(timeout_ms / 1000, expire)
 
     def append(self, records: Sequence[Message], *, atomic: bool = True) -> int | None:
         """Applies the records and writes them; the offset of the last one, None if there are none."""

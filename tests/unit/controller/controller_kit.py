@@ -321,7 +321,8 @@ class World:
             topics=[
                 *(DeleteTopicState(name=name) for name in names),
                 *(DeleteTopicState(name=None, topic_id=topic_id) for topic_id in ids),
-            ]
+            ],
+            timeout_ms=10_000,
         )
         return self.settle(self.controller.delete_topics(request, 6)).responses
 

@@ -22,7 +22,7 @@ from moldau.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPar
 
 
 def _grow(world: World, *topics: CreatePartitionsTopic, validate_only: bool = False) -> list[ErrorCode]:
-    request = CreatePartitionsRequest(topics=list(topics), validate_only=validate_only)
+    request = CreatePartitionsRequest(topics=list(topics), validate_only=validate_only, timeout_ms=10_000)
     return [code(result) for result in world.settle(world.controller.create_partitions(request)).results]
 
 

@@ -46,12 +46,12 @@ class ControllerMachine(RuleBasedStateMachine):
 
     @rule(name=NAMES)
     def delete(self, name: str) -> None:
-        self.world.controller.delete_topics(DeleteTopicsRequest(topic_names=[name]), 5)
+        self.world.controller.delete_topics(DeleteTopicsRequest(topic_names=[name], timeout_ms=10_000), 5)
 
     @rule(name=NAMES, count=st.integers(1, 5))
     def grow(self, name: str, count: int) -> None:
         topic = CreatePartitionsTopic(name=name, count=count, assignments=None)
-        self.world.controller.create_partitions(CreatePartitionsRequest(topics=[topic]))
+        self.world.controller.create_partitions(CreatePartitionsRequest(topics=[topic], timeout_ms=10_000))
 
     @rule(name=NAMES, value=st.sampled_from(["1", "2", None, "x"]))
     def configure(self, name: str, value: str | None) -> None:

@@ -7,7 +7,7 @@ from controller_kit import World, code, directory_of, refused, show
 
 from moldau.errors import ErrorCode
 from moldau.metadata.image import UNASSIGNED_DIRECTORY
-from moldau.protocol.messages.create_topics import CreateTopicsRequest
+from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from moldau.types import ZERO_UUID
 
@@ -228,7 +228,9 @@ def test_what_cannot_be_deleted() -> None:
         DeleteTopicState(name="twice"),
         DeleteTopicState(name="twice"),
     ]
-    results = world.settle(world.controller.delete_topics(DeleteTopicsRequest(topics=states), 6)).responses
+    results = world.settle(
+        world.controller.delete_topics(DeleteTopicsRequest(topics=states, timeout_ms=10_000), 6)
+    ).responses
     codes = {(result.name, result.topic_id): code(result) for result in results}
     assert codes == {
         ("missing", ZERO_UUID): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -240,17 +242,42 @@ def test_what_cannot_be_deleted() -> None:
     assert "orders" in world.image.topics.by_name
 
 
-def test_a_topic_given_by_name_and_by_id_is_deleted_once() -> None:
+def test_a_topic_given_by_name_and_by_id_is_answered_once_and_stays() -> None:
     world = World()
     topic = world.create("orders", 1, 1)
-    results = world.delete("orders", ids=[topic.topic_id])
-    assert sorted(code(result) for result in results) == [ErrorCode.NONE, ErrorCode.INVALID_REQUEST]
+    (result,) = world.delete("orders", ids=[topic.topic_id])
+    assert (result.name, result.topic_id, code(result)) == ("orders", topic.topic_id, ErrorCode.INVALID_REQUEST)
+    results = world.delete("orders", ids=[topic.topic_id, topic.topic_id])
+    assert [(result.name, code(result)) for result in results] == [
+        (None, ErrorCode.INVALID_REQUEST),
+        ("orders", ErrorCode.INVALID_REQUEST),
+    ]
+    assert "orders" in world.image.topics.by_name
+    # The name does not count if it is given twice; the id does.
+    results = world.delete("orders", "orders", ids=[topic.topic_id])
+    assert {code(result) for result in results} == {ErrorCode.NONE, ErrorCode.INVALID_REQUEST}
+    assert "orders" not in world.image.topics.by_name
+
+
+def test_a_change_without_any_time_is_not_begun() -> None:
+    world = World()
+    world.create("orders", 1, 1)
+    offset = world.image.offset
+    creation = CreateTopicsRequest(topics=[CreatableTopic(name="new", num_partitions=1, replication_factor=1)])
+    for timeout_ms in (0, -1):
+        creation.timeout_ms = timeout_ms
+        for answer in (
+            world.controller.create_topics(creation),
+            world.controller.delete_topics(DeleteTopicsRequest(topic_names=["orders"], timeout_ms=timeout_ms), 5),
+        ):
+            assert refused(answer).code is ErrorCode.REQUEST_TIMED_OUT
+    assert world.image.offset == offset
 
 
 def test_deletion_can_be_switched_off() -> None:
     world = World({"delete.topic.enable": "false"})
     world.create("orders", 1, 1)
-    request = DeleteTopicsRequest(topic_names=["orders"])
+    request = DeleteTopicsRequest(topic_names=["orders"], timeout_ms=10_000)
     assert refused(world.controller.delete_topics(request, 2)).code is ErrorCode.INVALID_REQUEST
     assert refused(world.controller.delete_topics(request, 3)).code is ErrorCode.TOPIC_DELETION_DISABLED
 

@@ -87,7 +87,7 @@ def test_a_lost_leadership_takes_back_what_was_not_committed() -> None:
     world = World()
     world.create("committed", 1, 1)
     seen = _answers(world, "uncommitted")
-    deletion = world.controller.delete_topics(DeleteTopicsRequest(topic_names=["committed"]), 5)
+    deletion = world.controller.delete_topics(DeleteTopicsRequest(topic_names=["committed"], timeout_ms=10_000), 5)
     assert world.controller.state.topics.get("committed") is None
     world.quorum.lose_leadership()
     assert isinstance(seen[0], KafkaError)

@@ -175,7 +175,7 @@ class Stage:
             member_epoch=0,
             instance_id=options.get("instance"),
             rebalance_timeout_ms=int(options.get("rebalance", 60_000)),
-            subscribed_topic_names=options["topics"].split(",") if "topics" in options else [],
+            subscribed_topic_names=_names(options.get("topics", "")),
             subscribed_topic_regex=options.get("pattern"),
             server_assignor=options.get("assignor"),
             topic_partitions=[],
@@ -195,7 +195,7 @@ class Stage:
             member_id=self.ids[name],
             member_epoch=int(options.get("epoch", self.epochs.get(name, 0))),
             instance_id=options.get("instance"),
-            subscribed_topic_names=options["topics"].split(",") if "topics" in options else None,
+            subscribed_topic_names=_names(options["topics"]) if "topics" in options else None,
             topic_partitions=owned,
         )
         self._consumer(name, "hb", request)
@@ -373,6 +373,10 @@ class Stage:
             topic = self.world.image.topics.by_id(row.topic_id)
             texts.append(f"{topic.name if topic else '?'}:{','.join(map(str, row.partitions))}")
         return " ".join(sorted(texts)) or "nothing"
+
+
+def _names(text: str) -> list[str]:
+    return text.split(",") if text else []
 
 
 def _code(response: Any, otherwise: str = "ok") -> str:

@@ -62,7 +62,12 @@ class Caller:
         context: Any = SimpleNamespace(
             services=self.services, version=version, client_id="client", peer=("127.0.0.1", 1)
         )
-        answer = api.handler(context, api.request.decode(request.encode(version), version))
+        decoded = api.request.decode(request.encode(version), version)
+        try:
+            answer = api.handler(context, decoded)
+        except KafkaError as error:
+            assert api.error_response is not None
+            answer = api.error_response(decoded, version, error)
         self.world.time.settle()
         if isinstance(answer, Deferred):
             seen: list[Any] = []
@@ -103,6 +108,12 @@ def test_a_classic_member_at_every_version(version: int) -> None:
     rows = [SyncGroupRequestAssignment(member_id=member_id, assignment=b"mine")]
     sync = SyncGroupRequest(group_id="g", generation_id=1, member_id=member_id, assignments=rows)
     for other in versions(SYNC_GROUP):
+        if other == 5:
+            # Since then it has to say which protocol it means.
+            for missing in ({}, {"protocol_type": "consumer"}, {"protocol_name": "range"}):
+                unsaid = SyncGroupRequest(group_id="g", generation_id=1, member_id=member_id, **missing)
+                assert caller.call(SYNC_GROUP, 5, unsaid).error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+            sync.protocol_type, sync.protocol_name = "consumer", "range"
         assert caller.call(SYNC_GROUP, other, sync).assignment == b"mine"
     beat = HeartbeatRequest(group_id="g", generation_id=1, member_id=member_id)
     assert {caller.call(HEARTBEAT, other, beat).error_code for other in versions(HEARTBEAT)} == {0}

@@ -58,9 +58,11 @@ def test_deleting(version: int) -> None:
     world = ApiWorld()
     world.create("orders", 1, 1)
     if version >= 6:
-        request = DeleteTopicsRequest(topics=[DeleteTopicState(name="orders"), DeleteTopicState(name="missing")])
+        request = DeleteTopicsRequest(
+            topics=[DeleteTopicState(name="orders"), DeleteTopicState(name="missing")], timeout_ms=10_000
+        )
     else:
-        request = DeleteTopicsRequest(topic_names=["orders", "missing"])
+        request = DeleteTopicsRequest(topic_names=["orders", "missing"], timeout_ms=10_000)
     responses = world.call(DELETE_TOPICS, request, version).responses
     assert {response.name: code(response) for response in responses} == {
         "orders": ErrorCode.NONE,
@@ -74,9 +76,9 @@ def test_deleting_while_it_is_switched_off(version: int) -> None:
     world = ApiWorld({"delete.topic.enable": "false"})
     world.create("orders", 1, 1)
     if version >= 6:
-        request = DeleteTopicsRequest(topics=[DeleteTopicState(name="orders")])
+        request = DeleteTopicsRequest(topics=[DeleteTopicState(name="orders")], timeout_ms=10_000)
     else:
-        request = DeleteTopicsRequest(topic_names=["orders"])
+        request = DeleteTopicsRequest(topic_names=["orders"], timeout_ms=10_000)
     response = world.call(DELETE_TOPICS, request, version).responses[0]
     assert code(response) is (ErrorCode.TOPIC_DELETION_DISABLED if version >= 3 else ErrorCode.INVALID_REQUEST)
     assert "orders" in world.image.topics.by_name
@@ -90,7 +92,8 @@ def test_more_partitions(version: int) -> None:
         topics=[
             CreatePartitionsTopic(name="orders", count=4, assignments=None),
             CreatePartitionsTopic(name="missing", count=4, assignments=None),
-        ]
+        ],
+        timeout_ms=10_000,
     )
     grown, missing = world.call(CREATE_PARTITIONS, request, version).results
     assert (code(grown), grown.error_message) == (ErrorCode.NONE, None)

@@ -76,7 +76,7 @@ class ClassicOnConsumer:
         records: list[CoordinatorRecord] = []
         member = self._update.apply(group, MemberChange(before, after, owned, replaced), joining.now_ms, records)
         stays = True
-        if replaced is not None and self._migration.can_downgrade(group, replaced, len(group.members)):
+        if replaced is not None and self._migration.can_downgrade(group, {replaced}, len(group.members)):
             # The last member of the consumer protocol came back with the classic one.
             others = [each for each in group.members.values() if each.member_id != replaced]
             records, _ = self._migration.to_classic(group, [*others, member], joining.now_ms)
@@ -179,8 +179,8 @@ class ClassicOnConsumer:
         response = LeaveGroupResponse(members=rows)
         if not leaving:
             return Result(NOTHING.records, response)
-        result = self._sessions.remove(group, leaving, now_ms)
-        return Result(result.records, response, done=result.done)
+        result = self._sessions.fence(group, leaving, now_ms)
+        return Result(result.records, response, replay=result.replay, done=result.done)
 
     def _leave(self, group: ConsumerGroup, identity: MemberIdentity, leaving: set[str]) -> MemberResponse:
         row = MemberResponse(member_id=identity.member_id, group_instance_id=identity.group_instance_id)
@@ -189,8 +189,6 @@ class ClassicOnConsumer:
         except KafkaError as error:
             row.error_code = error.code
             return row
-        if member.classic is None:
-            row.error_code = ErrorCode.UNKNOWN_MEMBER_ID
-        else:
-            leaving.add(member.member_id)
+        # Whichever protocol it speaks: this is how an operator removes a member.
+        leaving.add(member.member_id)
         return row

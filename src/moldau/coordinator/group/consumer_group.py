@@ -143,8 +143,8 @@ class ConsumerGroup:
         support = Counter(name for side in classic for name in {protocol.name for protocol in side.protocols})
         return any(support[name] == len(classic) for name in names)
 
-    def only_classic_besides(self, member_id: str) -> bool:
-        return all(member.classic is not None for each, member in self.members.items() if each != member_id)
+    def only_classic_besides(self, leaving: Set[str]) -> bool:
+        return all(member.classic is not None for each, member in self.members.items() if each not in leaving)
 
     def waits_for_others(self, member: ConsumerMember) -> bool:
         """Whether a partition the member should have is still held by another."""

@@ -7,6 +7,7 @@ a member that reports what it owns and learns what it should own.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from moldau.config.broker import BrokerConfig
 from moldau.coordinator.group.assignors import ASSIGNORS
@@ -36,6 +37,9 @@ from moldau.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeart
 from moldau.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse as Response
 from moldau.timeline import SnapshotRegistry
 
+# Since then a member chooses its own id; before, it was given one.
+_OWN_ID_SINCE: Final = 1
+
 
 class ConsumerHeartbeat:
     def __init__(
@@ -53,7 +57,7 @@ class ConsumerHeartbeat:
         self._max_size = config.group_consumer_max_size
 
     def heartbeat(self, info: RequestInfo, request: Request, now_ms: int) -> Result[Response]:
-        _check(request)
+        _check(request, info.api_version)
         if request.member_epoch in (LEAVING_EPOCH, STATIC_LEAVING_EPOCH):
             return self._leave(request, now_ms)
         records: list[CoordinatorRecord] = []
@@ -199,19 +203,22 @@ class ConsumerHeartbeat:
                 assignment_epochs=all_at_epoch(JOINING_EPOCH, member.assigned),
             )
             return Result([current_record(group.group_id, gone)], response)
-        result = self._sessions.fence(group, member.member_id, now_ms)
+        result = self._sessions.fence(group, {member.member_id}, now_ms)
         return Result(result.records, response, replay=result.replay, done=result.done)
 
 
-def _check(request: Request) -> None:
-    if not request.group_id:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, "The group id is empty.")
-    for text, what in ((request.instance_id, "instance id"), (request.rack_id, "rack id")):
+def _check(request: Request, version: int) -> None:
+    for text, what in (
+        (request.group_id, "group id"),
+        (request.instance_id, "instance id"),
+        (request.rack_id, "rack id"),
+    ):
         if text is not None and not text.strip():
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"The {what} is empty.")
     if request.member_epoch < STATIC_LEAVING_EPOCH:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{request.member_epoch} is not a member epoch.")
-    if request.member_epoch != JOINING_EPOCH and not request.member_id:
+    has_id = bool(request.member_id.strip())
+    if not has_id and (version >= _OWN_ID_SINCE or request.member_epoch != JOINING_EPOCH):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "The member id is empty.")
     if request.member_epoch == STATIC_LEAVING_EPOCH and request.instance_id is None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "Only a static member can leave for a while.")
@@ -220,7 +227,8 @@ def _check(request: Request) -> None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "A joining member must say its rebalance timeout.")
         if request.topic_partitions is None or request.topic_partitions:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "A joining member cannot own partitions.")
-        if not request.subscribed_topic_names and not request.subscribed_topic_regex:
+        if request.subscribed_topic_names is None and request.subscribed_topic_regex is None:
+            # Nothing is fine: a client that looks for its topics itself may find none today.
             raise KafkaError(ErrorCode.INVALID_REQUEST, "A joining member must say what it subscribes to.")
     if request.server_assignor is not None and request.server_assignor not in ASSIGNORS:
         raise KafkaError(

@@ -8,7 +8,7 @@ for its assignment).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 from moldau.config.broker import BrokerConfig
 from moldau.config.group import GroupConfig, group_config
@@ -30,7 +30,7 @@ class ConsumerSessions:
         self._update = update
         self._defaults = group_config(config, {})
         # Set by the migration: turns the group into a classic one if only classic members are left.
-        self.downgrade: Callable[[ConsumerGroup, str, int], Result[None] | None] = lambda group, member_id, now: None
+        self.downgrade: Callable[[ConsumerGroup, Set[str], int], Result[None] | None] = lambda group, leaving, now: None
 
     def settings(self, group_id: str) -> GroupConfig:
         overrides = self._update.image.configs.group(group_id)
@@ -62,7 +62,7 @@ class ConsumerSessions:
             if current.state != MemberState.UNREVOKED_PARTITIONS:
                 return NOTHING
             logger.info("the member %s of %s did not give up its partitions in time", member.member_id, group_id)
-            return self.fence(group, member.member_id, now_ms)
+            return self.fence(group, {member.member_id}, now_ms)
 
         self._timers.schedule(key, member.rebalance_timeout_ms, expire)
 
@@ -98,21 +98,19 @@ class ConsumerSessions:
             if group is None or member_id not in group.members:
                 return NOTHING
             logger.info("the member %s of %s %s for too long and is removed", member_id, group_id, why)
-            return self.fence(group, member_id, now_ms)
+            return self.fence(group, {member_id}, now_ms)
 
         self._timers.schedule(key, delay_ms, expire)
 
     # ----------------------------------------------------------------------------------------------------- removal
 
-    def fence(self, group: ConsumerGroup, member_id: str, now_ms: int) -> Result[None]:
-        """Removes a member; its partitions are free at once."""
-        downgraded = self.downgrade(group, member_id, now_ms)
+    def fence(self, group: ConsumerGroup, leaving: Set[str], now_ms: int) -> Result[None]:
+        """Removes members; their partitions are free at once."""
+        downgraded = self.downgrade(group, leaving, now_ms)
         if downgraded is not None:
-            self.forget(group.group_id, member_id)
+            for member_id in leaving:
+                self.forget(group.group_id, member_id)
             return downgraded
-        return self.remove(group, {member_id}, now_ms)
-
-    def remove(self, group: ConsumerGroup, leaving: set[str], now_ms: int) -> Result[None]:
         records = self._update.leave(group, leaving, now_ms)
 
         def done(error: Exception | None) -> None:

@@ -6,7 +6,7 @@ records are gathered, and what the operation needs to know of their effect is wo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from typing import Final, NamedTuple
 
 from moldau.config.broker import BrokerConfig
@@ -100,7 +100,7 @@ class ConsumerUpdate:
             records.append(current_record(group.group_id, reconciled))
         return reconciled
 
-    def leave(self, group: ConsumerGroup, leaving: set[str], now_ms: int) -> list[CoordinatorRecord]:
+    def leave(self, group: ConsumerGroup, leaving: Set[str], now_ms: int) -> list[CoordinatorRecord]:
         """Members are gone: the group's epoch grows, and the next heartbeat of another member assigns anew."""
         group_id = group.group_id
         records = [record for member_id in sorted(leaving) for record in member_tombstones(group_id, member_id)]

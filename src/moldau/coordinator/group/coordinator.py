@@ -326,6 +326,9 @@ class GroupCoordinator:
 
         def describe(group_id: str) -> describe_consumer.DescribedGroup:
             try:
+                if not group_id:
+                    # Of classic groups that is an id like any other, whose group nobody can join.
+                    raise KafkaError(ErrorCode.INVALID_GROUP_ID)
                 return self._look(
                     group_id,
                     lambda shard, committed: listing.describe_consumer(
@@ -341,8 +344,6 @@ class GroupCoordinator:
 
     def delete_groups(self, group_ids: Sequence[str]) -> Deferred[list[deletion.DeletableGroupResult]]:
         def delete(group_id: str) -> Deferred[deletion.DeletableGroupResult]:
-            if not group_id:
-                return ready(deletion.DeletableGroupResult(group_id=group_id, error_code=ErrorCode.INVALID_GROUP_ID))
             written = self._write("delete", group_id, lambda shard: shard.delete_group(group_id))
             codes = recovered(written, append_error)
             return mapped(codes, lambda code: deletion.DeletableGroupResult(group_id=group_id, error_code=code))
@@ -369,8 +370,6 @@ class GroupCoordinator:
         return answer
 
     def _look(self, group_id: str, operation: Callable[[GroupShard, int], T]) -> T:
-        if not group_id:
-            raise KafkaError(ErrorCode.INVALID_GROUP_ID)
         return self.runtime.read("describe", self.runtime.partition_of(group_id), operation)
 
 

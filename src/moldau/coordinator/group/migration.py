@@ -7,7 +7,7 @@ member of the new protocol has left. `group.consumer.migration.policy` says whic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from moldau.config.broker import BrokerConfig
 from moldau.coordinator.group.classic_group import ClassicGroup, ClassicState
@@ -115,16 +115,16 @@ class Migration:
 
     # ----------------------------------------------------------------------------------------- consumer to classic
 
-    def downgrade(self, group: ConsumerGroup, leaving: str, now_ms: int) -> Result[None] | None:
-        """The group without the leaving member as a classic one, or None if it stays a consumer group."""
-        if len(group.members) <= 1 or not self.can_downgrade(group, leaving, len(group.members) - 1):
+    def downgrade(self, group: ConsumerGroup, leaving: Set[str], now_ms: int) -> Result[None] | None:
+        """The group without the leaving members as a classic one, or None if it stays a consumer group."""
+        staying = [member for member in group.members.values() if member.member_id not in leaving]
+        if not staying or not self.can_downgrade(group, leaving, len(staying)):
             return None
-        staying = [member for member in group.members.values() if member.member_id != leaving]
         records, classic = self.to_classic(group, staying, now_ms)
         self._rebalance.prepare(classic, "the last member of the consumer protocol left", now_ms)
         return Result(records, None, replay=False)
 
-    def can_downgrade(self, group: ConsumerGroup, leaving: str, size: int) -> bool:
+    def can_downgrade(self, group: ConsumerGroup, leaving: Set[str], size: int) -> bool:
         return self._may_downgrade and size <= self._classic_limit and group.only_classic_besides(leaving)
 
     def to_classic(

@@ -17,6 +17,7 @@ from moldau.coordinator.txn.transaction import EPOCH_PER_TRANSACTION, Producer
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import MetadataImage
+from moldau.metadata.topic_name import is_internal
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
@@ -68,15 +69,9 @@ def _add(context: RequestContext, transaction: AddPartitionsToTxnTransaction, do
         done(coordinator.verify_partitions(transaction.transactional_id, producer, places))
         return
     image = context.services.metadata.image
-    if not all(_exists(image, place) for place in places):
-        done(
-            {
-                place: ErrorCode.OPERATION_NOT_ATTEMPTED
-                if _exists(image, place)
-                else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                for place in places
-            }
-        )
+    codes = {place: _why_not(image, place, version) for place in places}
+    if any(codes.values()):
+        done({place: code or ErrorCode.OPERATION_NOT_ATTEMPTED for place, code in codes.items()})
         return
     client_version = EPOCH_PER_TRANSACTION if version > _BATCHED else 0
     added = coordinator.add_partitions(transaction.transactional_id, producer, places, client_version)
@@ -104,9 +99,13 @@ def _places(topics: list[AddPartitionsToTxnTopic]) -> list[TopicPartition]:
     return [TopicPartition(topic.name, partition) for topic in topics for partition in topic.partitions]
 
 
-def _exists(image: MetadataImage, place: TopicPartition) -> bool:
+def _why_not(image: MetadataImage, place: TopicPartition, version: int) -> ErrorCode:
+    # Brokers, and clients of transactions version 2, add offsets this way; others say so with AddOffsetsToTxn.
+    if version < _BATCHED and is_internal(place.topic):
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     topic = image.topics.get(place.topic)
-    return topic is not None and place.partition in topic.partitions
+    exists = topic is not None and place.partition in topic.partitions
+    return ErrorCode.NONE if exists else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _topic_results(codes: _Codes) -> list[AddPartitionsToTxnTopicResult]:

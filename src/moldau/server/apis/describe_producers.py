@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from moldau.errors import KafkaError
+from moldau.metadata.topic_name import validate
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.describe_producers import (
     DescribeProducersRequest,
@@ -34,6 +35,7 @@ def describe_producers(context: RequestContext, request: DescribeProducersReques
 
 def _partition(context: RequestContext, topic: str, index: int) -> PartitionResponse:
     try:
+        validate(topic)
         partition = context.services.replicas.get(topic, index)
         partition.check_leader(-1)
     except KafkaError as error:

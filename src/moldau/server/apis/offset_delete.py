@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from moldau.deferred import Deferred, mapped, ready
+from moldau.deferred import Deferred, mapped
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.offset_delete import (
@@ -21,31 +21,33 @@ from moldau.server.dispatch import Api
 def offset_delete(context: RequestContext, request: OffsetDeleteRequest) -> Deferred[OffsetDeleteResponse]:
     topics = context.services.metadata.image.topics
     known: list[OffsetDeleteRequestTopic] = []
-    unknown: list[OffsetDeleteRequestTopic] = []
+    refused: dict[str, OffsetDeleteResponseTopic] = {}
     for topic in request.topics:
-        (unknown if topics.get(topic.name) is None else known).append(topic)
-    refused = [
-        OffsetDeleteResponseTopic(
-            name=topic.name,
-            partitions=[
-                OffsetDeleteResponsePartition(
-                    partition_index=row.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                )
-                for row in topic.partitions
-            ],
-        )
-        for topic in unknown
-    ]
+        found = topics.get(topic.name)
+        partitions = found.partitions if found is not None else {}
+        present = [row for row in topic.partitions if row.partition_index in partitions]
+        missing = [row for row in topic.partitions if row.partition_index not in partitions]
+        if present:
+            known.append(OffsetDeleteRequestTopic(name=topic.name, partitions=present))
+        if missing:
+            rows = refused.setdefault(topic.name, OffsetDeleteResponseTopic(name=topic.name)).partitions
+            rows += [_absent(row.partition_index) for row in missing]
 
     def complete(response: OffsetDeleteResponse) -> OffsetDeleteResponse:
         if not response.error_code:
-            response.topics += refused
+            for topic in response.topics:
+                if topic.name in refused:
+                    topic.partitions += refused.pop(topic.name).partitions
+            response.topics += refused.values()
         return response
 
-    if refused and not known:
-        return ready(OffsetDeleteResponse(topics=refused))
+    # Asked even if nothing is left of the request: whether the group exists comes first.
     answer = context.services.groups.delete_offsets(OffsetDeleteRequest(group_id=request.group_id, topics=known))
     return mapped(answer, complete)
+
+
+def _absent(index: int) -> OffsetDeleteResponsePartition:
+    return OffsetDeleteResponsePartition(partition_index=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def error_response(request: OffsetDeleteRequest, version: int, error: KafkaError) -> OffsetDeleteResponse:

@@ -8,15 +8,19 @@ from __future__ import annotations
 from typing import Final
 
 from moldau.deferred import Deferred
-from moldau.errors import KafkaError
+from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from moldau.server.apis.group_request import request_info
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 
+_PROTOCOL_SINCE: Final = 5
+
 
 def sync_group(context: RequestContext, request: SyncGroupRequest) -> Deferred[SyncGroupResponse]:
+    if context.version >= _PROTOCOL_SINCE and (request.protocol_type is None or request.protocol_name is None):
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     return context.services.groups.sync_group(request_info(context), request)
 
 
