@@ -22,9 +22,10 @@ class DefaultSource(DataSource):
         return "moldau"
 
     def schema(self) -> StructType:
-        from moldau.spark.schema import source_schema
+        # Asked for by load(), which is the first moment at which an option can be refused.
+        from moldau.spark.source.settings import check_options
 
-        return source_schema(dict(self.options))
+        return check_options(dict(self.options))
 
     def reader(self, schema: StructType) -> Any:
         from moldau.spark.source.batch import batch_reader

@@ -1,5 +1,9 @@
 """An exactly-once stream whose driver, Python workers and broker are killed at random: each record once, none missing.
 
+Among the kills are other misfortunes: a checkpoint copy that is put back, batches that take longer than transactions
+may be open, a topic that is deleted and made anew, records of nearly a megabyte. After each the query goes on, or it
+stops and says why, with nothing half visible, and goes on when what it asks for is done.
+
 MOLDAU_KILLS says how often (50), MOLDAU_SEED repeats a run's choices. Progress goes to stderr.
 """
 
@@ -7,12 +11,13 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -33,6 +38,10 @@ RECORDS_PER_KILL = 500
 START_SECONDS = 600.0
 END_SECONDS = 900.0
 FEW_PARTITIONS = {"offsets.topic.num.partitions": "2", "transaction.state.log.num.partitions": "4"}
+LARGE_RECORDS = 120
+LARGE_BYTES = 900_000
+KINDS = {"driver": 1, "worker": 3, "broker": 3, "checkpoint": 1, "slow": 1, "topic": 1, "large": 1}
+REFUSALS = ("was written before, with other rows", "has been committed already")
 
 
 class Driver:
@@ -65,6 +74,15 @@ class Driver:
             _kill(pid)
         self._process.wait()
 
+    def said(self, *sentences: str, since: int = 0) -> bool:
+        """Whether its log has one of these, behind so many bytes."""
+        text = self.log.read_bytes()[since:].decode(errors="replace") if self.log.exists() else ""
+        return any(sentence in text for sentence in sentences)
+
+    @property
+    def words(self) -> int:
+        return self.log.stat().st_size if self.log.exists() else 0
+
     def end(self) -> None:
         if self._process is None:
             return
@@ -78,43 +96,158 @@ class Driver:
             _kill(pid)
 
 
+class Run:
+    """A node, a query, and what was written for it to read."""
+
+    def __init__(self, directory: Path, chance: random.Random) -> None:
+        self.directory = directory
+        self.chance = chance
+        self.node = MortalNode(directory / "data", FEW_PARTITIONS)
+        self.driver = Driver(self.node.bootstrap, directory)
+        self.numbers = iter(range(1 << 40))
+        self.written = 0
+        self.topics = 0
+        self.use_checkpoint("checkpoint")
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.directory / (self.directory / "checkpoint-name").read_text()
+
+    def use_checkpoint(self, name: str) -> None:
+        (self.directory / "checkpoint-name").write_text(name)
+
+    def produce(self, count: int = RECORDS_PER_KILL, size: int = 0) -> None:
+        self.written = produce(self.node.bootstrap, self.numbers, count, size)
+
+    def go_on(self, seconds: float = START_SECONDS) -> None:
+        """Until everything that was written is visible, each record once."""
+        wait_for(self.node, self.written, seconds, self.driver)
+        twice = [number for number, times in Counter(committed(self.node)).items() if times > 1]
+        assert not twice, f"{len(twice)} records are there more than once, such as {twice[:5]}"
+
+    # --------------------------------------------------------------------------------------------------- misfortunes
+
+    def strike(self, kind: str) -> bool:
+        strike: Callable[[], bool] = getattr(self, f"_{kind}")
+        return strike()
+
+    def _broker(self) -> bool:
+        self.node.kill()
+        time.sleep(self.chance.uniform(0.0, 1.5))
+        self.node.start()
+        return True
+
+    def _driver(self) -> bool:
+        self.driver.kill()
+        # A session takes long to start; what is killed meanwhile would not have mattered.
+        self.driver.ensure()
+        before = visible(self.node)
+        self.produce()
+        wait_for_more(self.node, before)
+        return True
+
+    def _worker(self) -> bool:
+        workers = self.driver.workers()
+        return bool(workers) and _kill(self.chance.choice(workers))
+
+    def _checkpoint(self) -> bool:
+        """A copy that is some batches old is put back, and then new records come."""
+        self.go_on()
+        older, newest = self.directory / "older", self.directory / "newest"
+        copy_checkpoint(self.checkpoint, older)
+        self.produce()
+        self.go_on()
+        self.driver.kill()
+        shutil.rmtree(newest, ignore_errors=True)
+        self.checkpoint.rename(newest)
+        older.rename(self.checkpoint)
+        self.produce()
+        since, before = self.driver.words, len(committed(self.node))
+        self.driver.ensure()
+        until(lambda: self.driver.said(*REFUSALS, since=since), "the query did not refuse an older checkpoint")
+        assert len(committed(self.node)) == before, "a query that refuses has written something"
+        self.driver.kill()
+        shutil.rmtree(self.checkpoint)
+        newest.rename(self.checkpoint)
+        self.driver.ensure()
+        self.go_on()
+        return True
+
+    def _slow(self) -> bool:
+        """Waves of tasks take longer than their transactions may be open."""
+        self.go_on()
+        (self.directory / "slow").touch()
+        since, before = self.driver.words, len(committed(self.node))
+        until(lambda: self.driver.said("started slowly", since=since), "the query did not start again")
+        self.produce()
+        until(
+            lambda: self.driver.said("transactions could not have been", since=since),
+            "a batch was decided whose transactions were gone",
+        )
+        assert len(committed(self.node)) == before, "a batch that was refused is visible in part"
+        (self.directory / "slow").unlink()
+        self.go_on()
+        return True
+
+    def _topic(self) -> bool:
+        """The input is deleted and made anew, with more records than it had; a new checkpoint reads those."""
+        self.go_on()
+        since, before = self.driver.words, len(committed(self.node))
+        with KafkaAdminClient(bootstrap_servers=self.node.bootstrap) as admin:
+            admin.delete_topics(["input"])
+            admin.create_topics([NewTopic("input", 3, 1)])
+        self.produce(self.written + RECORDS_PER_KILL - self.topics)
+        until(
+            lambda: self.driver.said("was deleted and made anew", "are no longer there", since=since),
+            "the query went on with another topic",
+        )
+        assert len(committed(self.node)) == before
+        self.topics = before
+        self.use_checkpoint(f"checkpoint-{before}")
+        self.go_on()
+        return True
+
+    def _large(self) -> bool:
+        self.produce(LARGE_RECORDS, LARGE_BYTES)
+        self.go_on()
+        return True
+
+
 def test_each_record_once_whatever_is_killed(tmp_path: Path) -> None:
     seed = int(os.environ.get("MOLDAU_SEED", str(random.randrange(1 << 30))))
     say(f"seed {seed}, {KILLS} kills")
     chance = random.Random(seed)
-    node = MortalNode(tmp_path / "data", FEW_PARTITIONS)
+    run = Run(tmp_path, chance)
+    node, driver = run.node, run.driver
     node.start()
-    driver = Driver(node.bootstrap, tmp_path)
-    numbers = iter(range(1 << 40))
     kills: Counter[str] = Counter()
+    # Each at least once, if there are so many, and then as it comes.
+    first = chance.sample(sorted(KINDS), len(KINDS))
     try:
         with KafkaAdminClient(bootstrap_servers=node.bootstrap) as admin:
             admin.create_topics([NewTopic("input", 3, 1), NewTopic("output", 3, 1)])
-        written = produce(node.bootstrap, numbers, RECORDS_PER_KILL)
+        run.produce()
         driver.ensure()
-        wait_for(node, written, START_SECONDS)
+        run.go_on()
         say("the query runs")
         while kills.total() < KILLS:
-            written = produce(node.bootstrap, numbers, RECORDS_PER_KILL)
+            run.produce()
             driver.ensure()
-            kind = chance.choices(["driver", "worker", "broker"], [1, 3, 3])[0]
+            kind = first[-1] if first else chance.choices([*KINDS], [*KINDS.values()])[0]
             time.sleep(chance.uniform(0.2, 3.0))
-            if not strike(kind, node, driver, chance):
+            say(f"{kills.total() + 1}: {kind}")
+            if not run.strike(kind):
                 continue
+            if first:
+                first.pop()
             kills[kind] += 1
-            say(f"{kills.total()}: {kind}; {written} records sent, {visible(node)} offsets visible")
-            if kind == "driver":
-                # A session takes long to start; what is killed meanwhile would not have mattered.
-                driver.ensure()
-                before = visible(node)
-                produce(node.bootstrap, numbers, RECORDS_PER_KILL)
-                wait_for_more(node, before)
+            say(f"{kills.total()}: {kind}; {run.written} records sent, {visible(node)} offsets visible")
         say(f"all kills done: {dict(kills)}; waiting for the rest")
-        written = produce(node.bootstrap, numbers, RECORDS_PER_KILL)
-        wait_for(node, written, END_SECONDS, driver)
+        run.produce()
+        run.go_on(END_SECONDS)
         (tmp_path / "stop").touch()
-        check(node, written)
-        say(f"{written} records, each once; the driver was started {driver.starts} times")
+        check(node, run.written)
+        say(f"{run.written} records, each once; the driver was started {driver.starts} times")
         assert node.tracebacks() == ""
     except BaseException:
         say(f"seed {seed}; the driver's log ends with:\n{driver.log.read_text(errors='replace')[-4000:]}")
@@ -125,27 +258,34 @@ def test_each_record_once_whatever_is_killed(tmp_path: Path) -> None:
         node.kill()
 
 
-def strike(kind: str, node: MortalNode, driver: Driver, chance: random.Random) -> bool:
-    if kind == "broker":
-        node.kill()
-        time.sleep(chance.uniform(0.0, 1.5))
-        node.start()
-        return True
-    if kind == "driver":
-        driver.kill()
-        return True
-    workers = driver.workers()
-    return bool(workers) and _kill(chance.choice(workers))
+def copy_checkpoint(source: Path, target: Path) -> None:
+    """A copy as whole as one of a running query can be: made again until nothing changed meanwhile."""
+    while True:
+        shutil.rmtree(target, ignore_errors=True)
+        before = sorted(source.rglob("*"))
+        try:
+            shutil.copytree(source, target)
+        except (OSError, shutil.Error):
+            continue
+        if sorted(source.rglob("*")) == before:
+            return
 
 
-def produce(bootstrap: str, numbers: Iterator[int], count: int) -> int:
-    """Sends the next numbers; how many there are in all."""
+def until(done: Callable[[], bool], otherwise: str, seconds: float = START_SECONDS) -> None:
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline, otherwise
+        time.sleep(0.5)
+
+
+def produce(bootstrap: str, numbers: Iterator[int], count: int, size: int = 0) -> int:
+    """Sends the next numbers, each with spaces up to `size`; how many there are in all."""
     number = -1
     with KafkaProducer(bootstrap_servers=bootstrap, linger_ms=5) as producer:
         futures = []
         for _ in range(count):
             number = next(numbers)
-            futures.append(producer.send("input", b"%d" % number, b"%d" % (number % 97)))
+            futures.append(producer.send("input", (b"%d" % number).ljust(size), b"%d" % (number % 97)))
         for future in futures:
             future.get(60)
     return number + 1

@@ -56,20 +56,11 @@ class Stream:
         try:
             query.awaitTermination()
         except Exception as error:
-            return said(error)
+            return str(error)
         return None
 
     def committed(self) -> list[str]:
         return sorted(record.value.decode() for record in records_of(self.node.bootstrap_servers, self.topic))
-
-
-def said(error: BaseException | None) -> str:
-    """Spark's words and, further down, ours."""
-    words = ""
-    while error is not None:
-        words += f"{error}\n"
-        error = getattr(error, "_cause", None) or error.__cause__
-    return words
 
 
 @pytest.fixture

@@ -50,8 +50,7 @@ def through_json(position: Any) -> Any:
 
 def bare(position: Any) -> Any:
     """Without the ids of the topics."""
-    kept = {name: each for name, each in position.items() if name != TOPICS}
-    return {**kept, START: bare(kept[START])} if START in kept else kept
+    return {name: each for name, each in position.items() if name != TOPICS}
 
 
 def ranges(tasks: Any) -> list[tuple[int, int, int]]:

@@ -78,7 +78,11 @@ def _configure_run(commands: Any) -> None:
     parser.add_argument(
         "--spark-log", metavar="FILE", help="where Spark's own words go, `-` for here (default: beside the checkpoint)"
     )
-    parser.add_argument("--fresh", action="store_true", help="forget the checkpoint and begin again")
+    parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="forget the checkpoint and begin again with what the topics still have; no output is removed",
+    )
 
 
 def _configure_status(commands: Any) -> None:
@@ -180,16 +184,18 @@ def _plan(options: Namespace) -> None:
 
 def _run(options: Namespace) -> None:
     from moldau.cli.pipeline_display import Display
+    from moldau.spark.pipeline.checkpoints import forget
     from moldau.spark.pipeline.running import Supervisor
     from moldau.spark.session import require_spark
 
     require_spark()
     pipeline = _load(options)
-    if options.fresh:
-        _forget(pipeline)
     with ExitStack() as ends:
         display = ends.enter_context(Display(pipeline, plain=options.plain))
         spark = _session(options, pipeline, ends)
+        if options.fresh:
+            for kept in forget(spark, pipeline):
+                note(f"{pipeline.name}: the files there are stay; their record is now {kept}.")
         supervisor = Supervisor(spark, pipeline, once=options.once, show=display.show)
 
         def stop(number: int, frame: object) -> None:
@@ -235,16 +241,6 @@ def _standard_error_to(path: str | None) -> Iterator[None]:
     finally:
         os.dup2(own, 2)
         os.close(own)
-
-
-def _forget(pipeline: Pipeline) -> None:
-    import shutil
-
-    from moldau.spark.pipeline.model import is_address
-
-    if is_address(pipeline.checkpoint):
-        raise Failure(f"{pipeline.checkpoint} is not on this machine; remove it there instead of --fresh.")
-    shutil.rmtree(pipeline.checkpoint, ignore_errors=True)
 
 
 def _status(options: Namespace) -> None:

@@ -7,6 +7,7 @@ it is, because Spark has one per process and settings of its JVM cannot change a
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -54,6 +55,19 @@ def require_spark() -> None:
         import pyspark  # noqa: F401
     except ImportError:
         raise SparkMissing() from None
+
+
+def use_this_python() -> None:
+    """Has Spark run this interpreter where it would run another: its processes must find this package.
+
+    Spark runs the first `python3` on the PATH, which is another one in a program that was started with the Python of an
+    environment that is not activated: format("moldau") would not be found. A choice that was made already stands.
+    """
+    if "PYSPARK_PYTHON" in os.environ or not sys.executable:
+        return
+    usual = shutil.which("python3")
+    if usual is None or os.path.dirname(os.path.abspath(usual)) != os.path.dirname(os.path.abspath(sys.executable)):
+        os.environ["PYSPARK_PYTHON"] = sys.executable
 
 
 def spark_session(name: str, *, master: str | None = None, settings: Mapping[str, Any] | None = None) -> SparkSession:

@@ -95,7 +95,7 @@ def test_shared_tasks_have_every_range_once_and_keep_the_limits(
     ranges = [OffsetRange("rivers", number, 0, size) for number, size in enumerate(sizes)]
     tasks = shared_tasks(ranges, least=least, most=most)
     assert sorted(each for task in tasks for each in task) == ranges
-    assert len(tasks) >= min(len(ranges), 8, least or 8)
+    assert len(tasks) >= min(len(ranges), max(least or 0, 8))
     for task in tasks:
         assert task
         assert len(task) == 1 or sum(each.size for each in task) <= min(most or 10_000, 10_000)

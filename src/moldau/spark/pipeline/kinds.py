@@ -70,6 +70,12 @@ _TOPIC_SOURCE: Final = (
     _BOOTSTRAP,
     Field("starting", TEXT, "`earliest`, `latest` or offsets in JSON, for a stream that begins", "earliest"),
     Field("ending", TEXT, "`latest` or offsets in JSON; only with `stream: false`"),
+    Field(
+        "isolation",
+        choice("read_committed", "read_uncommitted"),
+        "whether records of transactions that are open or were aborted are left out",
+        "read_committed",
+    ),
     Field("max_per_batch", number(1), "the most records one batch takes"),
     Field("min_partitions", number(1), "split the work into at least so many tasks"),
     Field("on_data_loss", choice("fail", "ignore"), "what to do if records vanished before they were read", "fail"),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from moldau.client.admin.offsets import LATEST, list_offsets
+import re
+
+from moldau.client.admin.offsets import LATEST, IsolationLevel, list_offsets
 from moldau.errors import MoldauError
 from moldau.spark.connection import open_cluster
 from moldau.spark.options import KAFKA, Options, Use
-from moldau.spark.pipeline.measures import Offsets, distance
-from moldau.spark.pipeline.model import Pipeline
+from moldau.spark.pipeline.measures import distance
+from moldau.spark.pipeline.model import Part, Pipeline
 from moldau.spark.pipeline.sources import topic_options
 from moldau.spark.pipeline.status import Status
+from moldau.spark.progress import Offsets
 from moldau.types import TopicPartition
 
 _PATIENCE_MS = 5000
@@ -24,27 +27,32 @@ def current_lag(pipeline: Pipeline, status: Status) -> dict[str, int | None]:
         for topic, offsets in each.items()
         for partition in offsets
     }
-    ends = _ends(_way(pipeline), partitions) if partitions else {}
+    ends: Offsets = {}
+    for source in pipeline.sources.values():
+        if source.kind in ("topic", "pattern"):
+            ends |= _ends(pipeline, source, {where for where in partitions if _reads(source, where.topic)})
     return {
         name: distance(each, {topic: ends[topic] for topic in each if topic in ends}) if each and ends else None
         for name, each in positions.items()
     }
 
 
-def _way(pipeline: Pipeline) -> dict[str, str]:
-    """The options of a source that reads topics: not only brokers, but also how they let one in."""
-    topics = [source for source in pipeline.sources.values() if source.kind in ("topic", "pattern")]
-    chosen = next((source for source in topics if source["bootstrap"]), topics[0])
-    given = topic_options(pipeline, chosen)
-    return {name: value for name, value in given.items() if name.lower().startswith(KAFKA)}
+def _reads(source: Part, topic: str) -> bool:
+    return topic in source["topic"] if source.kind == "topic" else bool(re.fullmatch(source["pattern"], topic))
 
 
-def _ends(way: dict[str, str], partitions: set[TopicPartition]) -> Offsets:
+def _ends(pipeline: Pipeline, source: Part, partitions: set[TopicPartition]) -> Offsets:
+    """Where a source would stop now: it asks as the source does, with its brokers, its security and its isolation."""
+    if not partitions:
+        return {}
+    given = {name: value for name, value in topic_options(pipeline, source).items() if name.lower().startswith(KAFKA)}
     ends: Offsets = {}
     try:
-        options = Options({**way, "kafka.default.api.timeout.ms": str(_PATIENCE_MS)}, Use.STREAM_READ)
+        options = Options({**given, "kafka.default.api.timeout.ms": str(_PATIENCE_MS)}, Use.STREAM_READ)
+        committed = options.kafka.get("isolation.level", "").strip().lower() == "read_committed"
+        isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         with open_cluster(options) as cluster:
-            found = cluster.run(list_offsets(dict.fromkeys(partitions, LATEST)))
+            found = cluster.run(list_offsets(dict.fromkeys(partitions, LATEST), isolation=isolation))
     except MoldauError:
         return {}
     for where, offset in found.items():

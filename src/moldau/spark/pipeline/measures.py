@@ -6,12 +6,11 @@ how far the watermark is, and the lag, which is the distance between where the s
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-Offsets = dict[str, dict[str, int]]
+from moldau.spark.progress import Offsets, source_behind, topic_offsets
 
 
 @dataclass(slots=True)
@@ -29,6 +28,8 @@ class Measure:
     late_rows: int = 0
     watermark: str | None = None
     lag: int | None = None
+    # How far single partitions are behind, of the source that was reported last.
+    behind: dict[str, float] = field(default_factory=dict)
     positions: Offsets = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -52,10 +53,11 @@ def add_progress(measure: Measure, progress: Mapping[str, Any]) -> None:
     measure.watermark = (progress.get("eventTime") or {}).get("watermark")
     lags = []
     for source in progress.get("sources") or []:
-        end, latest = _offsets(source.get("endOffset")), _offsets(source.get("latestOffset"))
+        end, latest = topic_offsets(source.get("endOffset")), topic_offsets(source.get("latestOffset"))
         merge(measure.positions, end)
         if end and latest:
             lags.append(distance(end, latest))
+            measure.behind = source_behind(source)
     measure.lag = sum(lags) if lags else None
 
 
@@ -72,24 +74,3 @@ def merge(positions: Offsets, further: Offsets) -> None:
     """Takes over positions; where a source is read twice by one query, the one that is behind counts."""
     for topic, partitions in further.items():
         positions[topic] = {**positions.get(topic, {}), **partitions}
-
-
-def _offsets(value: Any) -> Offsets:
-    """`{topic: {partition: offset}}` from what a source of topics reports; other sources report something else."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except json.JSONDecodeError:
-            return {}
-    if isinstance(value, dict) and isinstance(value.get("offsets"), dict):
-        value = value["offsets"]
-    if not isinstance(value, dict):
-        return {}
-    found: Offsets = {}
-    for topic, partitions in value.items():
-        if topic.startswith("@"):  # no topic: a note of the source to itself
-            continue
-        if not isinstance(partitions, dict) or not all(isinstance(each, int) for each in partitions.values()):
-            return {}
-        found[topic] = {str(partition): offset for partition, offset in partitions.items()}
-    return found

@@ -17,6 +17,9 @@ _CORRUPT: Final = "_moldau_corrupt"
 _PARSED: Final = "_moldau_parsed"
 _DECODED: Final = "_moldau_decoded"
 _REASON: Final = "_moldau_reason"
+# The record that a row was made of.
+ORIGIN: Final = "_moldau_origin"
+_ORIGINAL: Final = ("key", "value", "topic", "partition", "offset", "timestamp")
 
 # What is known of a bad record, whatever step found it: the record as it was, why, and where it came from.
 DEAD_LETTER_COLUMNS: Final = {
@@ -29,6 +32,13 @@ DEAD_LETTER_COLUMNS: Final = {
     "offset": "bigint",
     "timestamp": "timestamp",
 }
+
+
+def with_origin(frame: DataFrame) -> DataFrame:
+    """The rows of a topic, each with its record as one further column."""
+    from pyspark.sql import functions as F
+
+    return frame.withColumn(ORIGIN, F.struct(*_ORIGINAL))
 
 
 def parse(pipeline: Pipeline, part: Part, frame: DataFrame) -> tuple[DataFrame, DataFrame | None]:
@@ -46,6 +56,8 @@ def parse(pipeline: Pipeline, part: Part, frame: DataFrame) -> tuple[DataFrame, 
     reason = F.when(is_corrupt, corrupt_reason).otherwise(F.concat_ws("; ", *missing) if missing else F.lit(""))
     columns = [F.col(f"{_PARSED}.`{name}`").alias(name) for name in names]
     columns += [F.expr(expression).alias(name) for name, expression in (part["keep"] or {}).items()]
+    if ORIGIN in frame.columns:
+        columns.append(F.col(ORIGIN))
     return _divide(part, whole, is_bad, reason, columns, frame[part["column"]].cast("binary"))
 
 
@@ -59,7 +71,7 @@ def expect(pipeline: Pipeline, part: Part, frame: DataFrame) -> tuple[DataFrame,
     ]
     whole = frame.withColumn(_REASON, F.concat_ws("; ", *failed))
     columns = [F.col(f"`{name}`") for name in frame.columns]
-    value = F.to_json(F.struct(*columns)).cast("binary")
+    value = F.to_json(F.struct(*(F.col(f"`{name}`") for name in frame.columns if name != ORIGIN))).cast("binary")
     return _divide(part, whole, F.col(_REASON) != "", F.col(_REASON), columns, value)
 
 
@@ -76,6 +88,8 @@ def _divide(
     if part["bad"] == "drop":
         return good, None
     given: dict[str, Column] = {"value": value, "reason": reason, "step": F.lit(part.name)}
+    if ORIGIN in whole.columns:
+        given |= {name: F.col(f"{ORIGIN}.{name}") for name in _ORIGINAL}
     for name, kind in DEAD_LETTER_COLUMNS.items():
         if name not in given:
             known = name in whole.columns

@@ -10,15 +10,17 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from moldau.spark.pipeline.assembly import Frames, build
+from moldau.spark.pipeline.assembly import build
+from moldau.spark.pipeline.checkpoints import check_record
 from moldau.spark.pipeline.failures import sentence_of
 from moldau.spark.pipeline.measures import Measure, add_progress
 from moldau.spark.pipeline.model import Pipeline
 from moldau.spark.pipeline.place import PipelineError
 from moldau.spark.pipeline.sinks import start_query, write_once
 from moldau.spark.pipeline.status import StatusFile
+from moldau.spark.progress import as_plain
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,9 +36,8 @@ _PATIENCE: Final = 5.0
 class Run:
     """The queries of one start of a pipeline."""
 
-    def __init__(self, pipeline: Pipeline, frames: Frames, measures: dict[str, Measure] | None = None) -> None:
+    def __init__(self, pipeline: Pipeline, measures: dict[str, Measure] | None = None) -> None:
         self.pipeline = pipeline
-        self.frames = frames
         self.queries: dict[str, StreamingQuery] = {}
         self.measures = measures if measures is not None else {}
         for part in pipeline.outputs:
@@ -64,7 +65,7 @@ class Run:
             mark = (progress["batchId"], progress["timestamp"])
             if mark > self._seen.get(name, (-1, "")):
                 self._seen[name] = mark
-                add_progress(self.measures[name], _plain(progress))
+                add_progress(self.measures[name], as_plain(progress))
 
     def await_end(self) -> None:
         """Until every query has ended by itself, as they do with `once`, or one failed."""
@@ -74,10 +75,10 @@ class Run:
     def stop(self, patience: float = 0.0) -> None:
         """Ends all queries. Batches under way get `patience` seconds; what is cut off is repeated by the next start."""
         deadline = time.monotonic() + patience
-        for query in self.queries.values():
-            _let_finish(query, deadline)
         for name, query in self.queries.items():
             failed = self.measures[name].state == "failed"
+            # One after the other, each between two batches: a query that waits for the others begins another batch.
+            _let_finish(query, deadline)
             with contextlib.suppress(Exception):  # the one that failed may complain once more
                 query.stop()
             with contextlib.suppress(Exception):
@@ -92,14 +93,16 @@ def start(
 
     Sinks that read no stream are written before this returns.
     """
-    run = Run(pipeline, build(spark, pipeline), measures)
+    run = Run(pipeline, measures)
     try:
         for part in pipeline.outputs:
+            frames = build(spark, pipeline, part)
             if part.streaming:
-                run.queries[part.name] = start_query(pipeline, part, run.frames, once=once)
+                check_record(spark, pipeline, part)
+                run.queries[part.name] = start_query(pipeline, part, frames, once=once)
                 _let_begin(run.queries[part.name])
             else:
-                write_once(pipeline, part, run.frames)
+                write_once(pipeline, part, frames)
                 run.measures[part.name].state = "finished"
     except BaseException:
         run.stop()
@@ -204,11 +207,3 @@ class Supervisor:
         if force or now - self._written >= _WRITE:
             self._written = now
             self._file.write(state, list(self._measures.values()), error=error, restarts=self.restarts)
-
-
-def _plain(progress: Any) -> Mapping[str, Any]:
-    import json
-
-    content = getattr(progress, "json", None)
-    parsed: Mapping[str, Any] = json.loads(content) if isinstance(content, str) else progress
-    return parsed

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from moldau.spark.pipeline.assembly import Frames
+from moldau.spark.pipeline.checkpoints import checkpoint_of
 from moldau.spark.pipeline.failures import sentence_of
 from moldau.spark.pipeline.functions import function_of
 from moldau.spark.pipeline.model import Part, Pipeline, is_address
@@ -30,7 +30,7 @@ def start_query(pipeline: Pipeline, part: Part, frames: Frames, *, once: bool) -
         frame = _prepared(pipeline, part, frames)
         writer: Any = frame.writeStream.queryName(f"{pipeline.name}.{part.name}").outputMode(part["mode"])
         if part.kind != "memory":  # what is in memory is gone with the process, so there is nothing to go on with
-            writer = writer.option("checkpointLocation", _path(os.path.join(pipeline.checkpoint, part.name)))
+            writer = writer.option("checkpointLocation", checkpoint_of(pipeline, part))
         every = part["trigger"] if part["trigger"] is not None else pipeline.trigger
         writer = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=every.interval)
         return _started(pipeline, part, writer)

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def source_frame(spark: SparkSession, pipeline: Pipeline, part: Part) -> DataFrame:
+def source_frame(spark: SparkSession, pipeline: Pipeline, part: Part, output: Part | None = None) -> DataFrame:
     reader: Any = spark.readStream if part.streaming else spark.read
     match part.kind:
         case "topic" | "pattern":
-            return _topic(reader, pipeline, part)
+            return _topic(reader, pipeline, part, output)
         case "file":
             return _file(reader, pipeline, part)
         case "table":
@@ -42,6 +42,7 @@ def topic_options(pipeline: Pipeline, part: Part) -> dict[str, str]:
     else:
         options["subscribe"] = ",".join(part["topic"])
     options["startingOffsets"] = part["starting"]
+    options["kafka.isolation.level"] = part["isolation"]
     options["failOnDataLoss"] = str(part["on_data_loss"] == "fail").lower()
     for field, option in (
         ("ending", "endingOffsets"),
@@ -55,8 +56,17 @@ def topic_options(pipeline: Pipeline, part: Part) -> dict[str, str]:
     return options | (part["options"] or {})
 
 
-def _topic(reader: Any, pipeline: Pipeline, part: Part) -> DataFrame:
-    return _loaded(reader.format("moldau").options(**topic_options(pipeline, part)))
+def _topic(reader: Any, pipeline: Pipeline, part: Part, output: Part | None) -> DataFrame:
+    options = topic_options(pipeline, part)
+    named = {name.lower() for name in options} & {"kafka.group.id", "groupidprefix"}
+    if part.streaming and output is not None and not named:
+        # Each query is at another place, so each has a name of its own among lag tools.
+        options["kafka.group.id"] = group_of(pipeline, output)
+    return _loaded(reader.format("moldau").options(**options))
+
+
+def group_of(pipeline: Pipeline, output: Part) -> str:
+    return f"{pipeline.name}.{output.name}"
 
 
 def _loaded(reader: Any) -> DataFrame:

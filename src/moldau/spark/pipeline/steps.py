@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from moldau.spark.pipeline.functions import function_of
 from moldau.spark.pipeline.model import Part, Pipeline
+from moldau.spark.pipeline.parsing import ORIGIN
 from moldau.spark.pipeline.place import PipelineError
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def _filter(spark: SparkSession, pipeline: Pipeline, part: Part, inputs: Sequenc
 
 
 def _select(spark: SparkSession, pipeline: Pipeline, part: Part, inputs: Sequence[DataFrame]) -> DataFrame:
-    return inputs[0].selectExpr(*_named(part["select"]))
+    own = [ORIGIN] if ORIGIN in inputs[0].columns else []
+    return inputs[0].selectExpr(*_named(part["select"]), *own)
 
 
 def _add(spark: SparkSession, pipeline: Pipeline, part: Part, inputs: Sequence[DataFrame]) -> DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -13,6 +14,8 @@ from moldau.spark.sink.decision import Decider
 from moldau.spark.sink.messages import Job, Nothing, Skipped, Written
 from moldau.spark.sink.options import SinkOptions
 from moldau.spark.sink.transaction import write_rows
+
+logger = logging.getLogger("moldau.spark.sink")
 
 # Spark tells tasks this way what writers are not told.
 _QUERY: Final = "sql.streaming.queryId"
@@ -36,14 +39,12 @@ class ExactlyOnceStreamWriter(DataSourceStreamArrowWriter):
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
         job = _job(messages)
         if job is not None:
-            with Decider(self._options, job) as decider:
-                decider.commit(messages)
+            _commit(self._options, job, messages)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
         job = _job(messages)
         if job is not None:
-            with Decider(self._options, job) as decider:
-                decider.abort(messages)
+            _abort(self._options, job, messages)
 
 
 class ExactlyOnceBatchWriter(DataSourceArrowWriter):
@@ -60,12 +61,29 @@ class ExactlyOnceBatchWriter(DataSourceArrowWriter):
         return write_rows(self._options, self._job, _context().partitionId(), iterator)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        with Decider(self._options, self._job) as decider:
-            decider.commit(messages)
+        _commit(self._options, self._job, messages)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        with Decider(self._options, self._job) as decider:
+        _abort(self._options, self._job, messages)
+
+
+def _commit(options: SinkOptions, job: Job, messages: Sequence[WriterCommitMessage | None]) -> None:
+    try:
+        with Decider(options, job) as decider:
+            decider.commit(messages)
+    except MoldauError as error:
+        logger.error("batch %d of %s was not committed: %s", job.batch, job.key, error)
+        raise
+
+
+def _abort(options: SinkOptions, job: Job, messages: Sequence[WriterCommitMessage | None]) -> None:
+    """Spark has a reason for it and tells that, unless this fails as well, which is of no interest to anybody: what is
+    left open is ended by the next batch that is decided."""
+    try:
+        with Decider(options, job) as decider:
             decider.abort(messages)
+    except MoldauError as error:
+        logger.warning("batch %d of %s could not be aborted: %s", job.batch, job.key, error)
 
 
 def _context() -> TaskContext:

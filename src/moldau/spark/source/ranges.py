@@ -62,16 +62,16 @@ def shared_tasks(ranges: list[OffsetRange], *, least: int | None = None, most: i
     if len(small) <= groups:
         return [(each,) for each in ranges]
     share = min(max(ceil(sum(each.size for each in small) / groups), 1), most or _SHARED, _SHARED)
-    tasks: list[Task] = [(each,) for each in ranges if each.size > _SMALL]
+    shared: list[Task] = []
     filling: list[OffsetRange] = []
     size = 0
-    for each in small:
-        if filling and size + each.size > share:
-            tasks.append(tuple(filling))
+    for left, each in zip(range(len(small), 0, -1), small, strict=True):
+        if filling and (size + each.size > share or len(shared) + left < groups):
+            shared.append(tuple(filling))
             filling, size = [], 0
         filling.append(each)
         size += each.size
-    return [*tasks, tuple(filling)]
+    return [*((each,) for each in ranges if each.size > _SMALL), *shared, tuple(filling)]
 
 
 def split_ranges(

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from moldau.client.admin.offsets import EARLIEST, LATEST, IsolationLevel
 from moldau.client.fetching import FetchLimits
 from moldau.spark.options import OptionError, Options, Use, as_flag
+from moldau.spark.schema import source_schema
 from moldau.spark.security import security_options
 from moldau.spark.source.bounds import Bound, ending_bound, starting_bound
 from moldau.spark.source.subscription import Subscription, read_subscription
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 # A task reads one range of one partition and nothing else, so an answer may be large: fewer round trips, and an Arrow
 # batch of the size Spark likes out of each.
@@ -52,6 +56,21 @@ class SourceSettings:
     retries: int
     retry_interval: float
     group_id: str
+
+
+def check_options(given: Mapping[str, str]) -> StructType:
+    """Refuses what neither a batch nor a stream could be told; returns the columns there are.
+
+    Spark asks for these before it says which of both it is going to be.
+    """
+    try:
+        batch_settings(given)
+    except OptionError as error:
+        try:
+            stream_settings(given)
+        except OptionError as other:
+            raise OptionError(str(error) if str(error) == str(other) else f"{other} For a batch: {error}") from None
+    return source_schema(given)
 
 
 def batch_settings(given: Mapping[str, str]) -> SourceSettings:

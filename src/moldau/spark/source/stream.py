@@ -91,7 +91,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         began = self._without(began, anew)
         end = self._latest if isinstance(limit, ReadAllAvailable) else self._bounded(began, self._latest)
         if START not in start and start == self._initial:
-            return {**to_position(end, self._ids), START: start}
+            return {**to_position(end, self._ids), START: to_position(from_position(start))}
         return start if end == began and not anew else to_position(end, self._ids)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:

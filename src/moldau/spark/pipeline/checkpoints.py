@@ -1,0 +1,88 @@
+"""What a pipeline remembers of its past: Spark's checkpoints, and the records that files keep of themselves.
+
+A sink of files has a record of its own, `_spark_metadata` in its directory, of batches by number. A query that begins
+anew numbers its batches anew, and the sink would take them for written. So whoever forgets the checkpoint has to set
+that record aside too, and a checkpoint that is gone while the record is there is a mistake to be told of.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from moldau.spark.pipeline.model import Part, Pipeline, is_address
+from moldau.spark.pipeline.place import PipelineError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+RECORDED: Final = ("parquet", "json", "csv", "orc")
+_RECORD: Final = "_spark_metadata"
+
+
+def forget(spark: SparkSession, pipeline: Pipeline) -> list[str]:
+    """Removes the checkpoint and sets the records of file sinks aside, under the names that are returned.
+
+    No file that a sink wrote is touched. Readers that respect the record see what the next run writes; the files of
+    former runs stay where they are, listed in the record that was set aside.
+    """
+    checkpoint = _path(pipeline.checkpoint)
+    _delete(spark, checkpoint)
+    aside: list[str] = []
+    for part in pipeline.outputs:
+        if part.streaming and part.kind in RECORDED:
+            record = f"{_path(pipeline.located(part[part.kind]))}/{_RECORD}"
+            if _exists(spark, record):
+                kept = f"{record}.{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
+                _rename(spark, record, kept)
+                aside.append(kept.removeprefix("file:"))
+    return aside
+
+
+def check_record(spark: SparkSession, pipeline: Pipeline, part: Part) -> None:
+    """Refuses a sink of files that remembers batches of a query whose checkpoint is gone."""
+    if part.kind not in RECORDED:
+        return
+    place = _path(pipeline.located(part[part.kind]))
+    if _exists(spark, f"{checkpoint_of(pipeline, part)}/offsets") or not _exists(spark, f"{place}/{_RECORD}"):
+        return
+    raise PipelineError(
+        f"{part.line(part.kind)}: {part.owner} has no checkpoint, but {place.removeprefix('file:')} remembers batches "
+        "of a former one and would take new ones for written. Put the checkpoint back, or let the sink begin anew "
+        f"with `--fresh`, or move {_RECORD} away yourself."
+    )
+
+
+def checkpoint_of(pipeline: Pipeline, part: Part) -> str:
+    """Every query has a directory of its own under the pipeline's."""
+    return _path(os.path.join(pipeline.checkpoint, part.name))
+
+
+def _path(path: str) -> str:
+    return path if is_address(path) else f"file:{path}"
+
+
+# -------------------------------------------------------------------------------- on whatever file system Spark knows
+
+
+def _place(spark: SparkSession, path: str) -> tuple[Any, Any]:
+    context: Any = spark.sparkContext
+    place = context._jvm.org.apache.hadoop.fs.Path(path)
+    return place.getFileSystem(context._jsc.hadoopConfiguration()), place
+
+
+def _exists(spark: SparkSession, path: str) -> bool:
+    files, place = _place(spark, path)
+    return bool(files.exists(place))
+
+
+def _delete(spark: SparkSession, path: str) -> None:
+    files, place = _place(spark, path)
+    files.delete(place, True)
+
+
+def _rename(spark: SparkSession, path: str, to: str) -> None:
+    files, place = _place(spark, path)
+    if not files.rename(place, _place(spark, to)[1]):
+        raise PipelineError(f"{path} could not be moved to {to}.")

@@ -1,0 +1,67 @@
+"""What a query's progress says about topics: Spark's report, without the notes of the source, in numbers.
+
+Spark's own connector adds metrics to the progress of its source. Spark takes none from a source in Python, so they are
+worked out here, from the offsets that are there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+Offsets: TypeAlias = dict[str, dict[str, int]]
+
+
+def offsets_behind(progress: Any) -> list[dict[str, float]]:
+    """For each source of a progress that reads topics, how far its partitions are behind the latest offset:
+    `avgOffsetsBehindLatest`, `maxOffsetsBehindLatest` and `minOffsetsBehindLatest`, as Spark's connector names them.
+
+    `progress` is `query.lastProgress` or what a listener is given.
+    """
+    return [found for source in as_plain(progress).get("sources") or [] if (found := source_behind(source))]
+
+
+def source_behind(source: Mapping[str, Any]) -> dict[str, float]:
+    """The same for one source; empty for one that reads no topics."""
+    end, latest = topic_offsets(source.get("endOffset")), topic_offsets(source.get("latestOffset"))
+    distances = [
+        max(0, last - end.get(topic, {}).get(partition, 0))
+        for topic, partitions in latest.items()
+        for partition, last in partitions.items()
+    ]
+    if not end or not distances:
+        return {}
+    return {
+        "avgOffsetsBehindLatest": sum(distances) / len(distances),
+        "maxOffsetsBehindLatest": max(distances),
+        "minOffsetsBehindLatest": min(distances),
+    }
+
+
+def topic_offsets(value: Any) -> Offsets:
+    """`{topic: {partition: offset}}` from what a source of topics reports; other sources report something else."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except json.JSONDecodeError:
+            return {}
+    if isinstance(value, dict) and isinstance(value.get("offsets"), dict):
+        value = value["offsets"]
+    if not isinstance(value, dict):
+        return {}
+    found: Offsets = {}
+    for topic, partitions in value.items():
+        if topic.startswith("@"):  # no topic: a note of the source to itself
+            continue
+        if not isinstance(partitions, dict) or not all(isinstance(each, int) for each in partitions.values()):
+            return {}
+        found[topic] = {str(partition): offset for partition, offset in partitions.items()}
+    return found
+
+
+def as_plain(progress: Any) -> Mapping[str, Any]:
+    """A progress as the mapping it is in JSON, whatever object Spark made of it."""
+    content = getattr(progress, "json", None)
+    parsed: Mapping[str, Any] = json.loads(content) if isinstance(content, str) else progress
+    return parsed

@@ -1,0 +1,188 @@
+"""Pipelines that lose nothing and repeat nothing: chained ones, ones begun anew, and what they say of themselves."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filled_topics import rows, write_transaction
+from sink_topics import records_of
+
+from moldau import KafkaProducer
+from moldau.client.admin.groups import committed_positions
+from moldau.client.cluster import Cluster as Client
+from moldau.spark.pipeline import Pipeline, PipelineError, load, start
+from moldau.spark.pipeline.checkpoints import forget
+from moldau.spark.pipeline.lag import current_lag
+from moldau.spark.pipeline.running import Supervisor
+from moldau.spark.pipeline.status import read_status
+from moldau.testing import Cluster
+
+CreateTopic = Callable[..., str]
+
+
+def declared(directory: Path, node: Cluster, name: str, rest: str) -> Pipeline:
+    path = directory / f"{name}.yaml"
+    path.write_text(f"pipeline: {name}\nbootstrap: {node.bootstrap_servers}\nrestart: {{backoff: 100ms}}\n{rest}")
+    return load(str(path))
+
+
+def produce(node: Cluster, topic: str, values: list[str]) -> None:
+    with KafkaProducer(bootstrap_servers=node.bootstrap_servers) as producer:
+        for value in values:
+            producer.send(topic, value.encode(), key=b"k")
+
+
+def run(spark: Any, pipeline: Pipeline) -> None:
+    started = start(spark, pipeline, once=True)
+    try:
+        started.await_end()
+    finally:
+        started.stop()
+
+
+def test_chained_pipelines_are_exactly_once_end_to_end(
+    spark: Any, node: Cluster, create_topic: CreateTopic, tmp_path: Path
+) -> None:
+    """Aborted records lie in the first topic, and in the second those of a batch that failed and was repeated."""
+    first, second, third = create_topic(2), create_topic(2), create_topic()
+    bootstrap = node.bootstrap_servers
+    write_transaction(bootstrap, first, 0, rows(10), commit=True)
+    write_transaction(bootstrap, first, 1, rows(10, first=100), commit=False)
+    write_transaction(bootstrap, first, 1, rows(10, first=10), commit=True)
+    (tmp_path / "functions.py").write_text(
+        "import os\n\ndef fragile(frame):\n"
+        "    def check(batches):\n"
+        "        for number, batch in enumerate(batches):\n"
+        "            yield batch\n"
+        f"        if not os.path.exists({str(tmp_path / 'failed')!r}):\n"
+        f"            open({str(tmp_path / 'failed')!r}, 'w').close()\n"
+        "            raise ValueError('not today')\n"
+        "    return frame.mapInPandas(check, frame.schema)\n"
+    )
+    before = declared(
+        tmp_path,
+        node,
+        "before",
+        f"sources: {{s: {{topic: {first}}}}}\nsteps:\n"
+        "  plain: {from: s, select: {value: value}}\n"
+        "  fragile: {from: plain, python: 'functions.py:fragile'}\n"
+        f"sinks: {{out: {{from: fragile, topic: {second}, value: value}}}}\n",
+    )
+    after = declared(
+        tmp_path,
+        node,
+        "after",
+        f"sources: {{s: {{topic: {second}}}}}\nsinks: {{out: {{from: s, topic: {third}, value: value}}}}\n",
+    )
+    wanted = [f"v{number}" for number in range(20)]
+    Supervisor(spark, before, once=True).run()
+    assert len(records_of(bootstrap, second, committed=False)) > 20, "nothing was aborted on the way"
+    Supervisor(spark, after, once=True).run()
+    found = sorted((record.value.decode() for record in records_of(bootstrap, third)), key=lambda text: int(text[1:]))
+    assert found == wanted
+    for pipeline in (before, after):
+        status = read_status(pipeline)
+        assert status is not None
+        assert current_lag(pipeline, status) == {"out": 0}
+
+
+def test_open_and_aborted_records_only_if_asked_for(
+    spark: Any, node: Cluster, create_topic: CreateTopic, tmp_path: Path
+) -> None:
+    topic = create_topic()
+    write_transaction(node.bootstrap_servers, topic, 0, rows(5), commit=False)
+    write_transaction(node.bootstrap_servers, topic, 0, rows(5, first=5), commit=True)
+    for isolation, count in (("", 5), (", isolation: read_uncommitted", 10)):
+        name = f"isolation{count}"
+        pipeline = declared(
+            tmp_path,
+            node,
+            name,
+            f"sources: {{s: {{topic: {topic}{isolation}}}}}\nsinks: {{out: {{from: s, memory: {name}}}}}\n",
+        )
+        run(spark, pipeline)
+        assert spark.table(name).count() == count
+
+
+@pytest.fixture
+def archived(node: Cluster, create_topic: CreateTopic, tmp_path: Path) -> tuple[Pipeline, str, str]:
+    """A pipeline with three sinks, its topic, and the topic of its dead letters."""
+    source, dead = create_topic(), create_topic()
+    pipeline = declared(
+        tmp_path,
+        node,
+        "archived",
+        f"sources: {{s: {{topic: {source}}}}}\nsteps:\n"
+        "  parsed: {from: s, parse: json, schema: 'id INT, amount INT'}\n"
+        "  named: {from: parsed, select: {number: id, amount: amount}}\n"
+        "  some: {from: named, filter: number > 0}\n"
+        "  sane: {from: some, expect: {the amount is positive: amount > 0}}\n"
+        "sinks:\n  archive: {from: sane, parquet: archive}\n  table: {from: sane, memory: pl_archived}\n"
+        f"dead_letters: {{topic: {dead}}}\n",
+    )
+    return pipeline, source, dead
+
+
+def numbers(spark: Any, tmp_path: Path) -> list[int]:
+    return sorted(row.number for row in spark.read.parquet(str(tmp_path / "archive")).collect())
+
+
+def test_a_fresh_start_writes_everything_again_and_loses_nothing(
+    spark: Any, node: Cluster, archived: tuple[Pipeline, str, str], tmp_path: Path
+) -> None:
+    pipeline, source, dead = archived
+    strange = '{"id":7,   "amount":-1}'
+    produce(node, source, ['{"id": 1, "amount": 5}', strange])
+    run(spark, pipeline)
+    assert numbers(spark, tmp_path) == [1]
+    # What was set aside is the record as it came, and says where from, although the step knows other columns.
+    (letter,) = records_of(node.bootstrap_servers, dead)
+    headers = {name: value.decode() for name, value in letter.headers}
+    assert (letter.key, letter.value) == (b"k", strange.encode())
+    assert headers == {
+        "reason": "expected: the amount is positive",
+        "pipeline": "archived",
+        "step": "sane",
+        "topic": source,
+        "partition": "0",
+        "offset": "1",
+    }
+    # Every query has a place of its own among the groups.
+    with Client(node.bootstrap_servers) as client:
+        for name in ("archive", "dead_letters"):
+            positions = client.run(committed_positions(f"archived.{name}"))
+            assert [each.offset for each in positions.values()] == [2], name
+    produce(node, source, ['{"id": 2, "amount": 5}'])
+    shutil.rmtree(tmp_path / "checkpoints")
+    with pytest.raises(PipelineError, match=r"sink `archive` has no checkpoint, but .* remembers batches"):
+        run(spark, pipeline)
+    written = {path.name for path in (tmp_path / "archive").glob("*.parquet")}
+    aside = forget(spark, pipeline)
+    assert [Path(path).parent for path in aside] == [tmp_path / "archive"]
+    run(spark, pipeline)
+    assert numbers(spark, tmp_path) == [1, 2]
+    assert written < {path.name for path in (tmp_path / "archive").glob("*.parquet")}
+
+
+def test_what_a_run_says_of_its_sources(spark: Any, node: Cluster, create_topic: CreateTopic, tmp_path: Path) -> None:
+    from moldau.spark import offsets_behind
+
+    topic = create_topic(2)
+    produce(node, topic, [json.dumps({"id": number}) for number in range(10)])
+    pipeline = declared(
+        tmp_path,
+        node,
+        "said",
+        f"sources: {{s: {{topic: {topic}, max_per_batch: 4}}}}\nsinks: {{out: {{from: s, memory: pl_said}}}}\n",
+    )
+    started = start(spark, pipeline, once=True)
+    started.await_end()
+    reports = [offsets_behind(progress) for progress in started.queries["out"].recentProgress]
+    assert reports[0][0]["maxOffsetsBehindLatest"] == 6
+    assert reports[-1] == [{"avgOffsetsBehindLatest": 0.0, "maxOffsetsBehindLatest": 0, "minOffsetsBehindLatest": 0}]
+    assert started.measures["out"].behind["maxOffsetsBehindLatest"] == 0
