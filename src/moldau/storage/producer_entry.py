@@ -69,10 +69,9 @@ class ProducerEntry:
 
     def move_to_epoch(self, epoch: int) -> None:
         """Sequences start over with an epoch, so the batches of the one before can no longer be repeated."""
-        if self.epoch != epoch:
-            self.batches.clear()
-            self.next_sequence = 0
-            self.epoch = epoch
+        self.batches.clear()
+        self.next_sequence = 0
+        self.epoch = epoch
 
     def expired(self, now_ms: int, expiration_ms: int) -> bool:
         return self.transaction_start == NO_OFFSET and now_ms - self.last_timestamp >= expiration_ms

@@ -422,6 +422,46 @@ def test_expired_producers_are_not_loaded(tmp_path):
     log.close()
 
 
+def test_control_records_that_end_nothing_have_no_sequence_and_no_transaction(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    fields = {"producer_id": 7, "producer_epoch": 0}
+    append(log, batch(b"v", **fields, base_sequence=0, is_transactional=True))
+    append(log, batch(b"not a marker", **fields, is_control=True), origin=Origin.COORDINATOR)
+    assert log.producers.open_transactions == {0: 7}
+    assert log.log_end_offset == 2
+    log.close()
+
+
+def test_records_without_a_producer_leave_no_trace(tmp_path: Path) -> None:
+    leader, follower = open_log(tmp_path / "leader"), open_log(tmp_path / "follower")
+    append(leader, batch(b"v"))
+    assert leader.producers.is_empty
+    copy = memoryview(bytearray(leader.segments.active.open_file().read(0, leader.size)))
+    follower.append_as_follower(copy, 0, len(copy))
+    assert follower.producers.is_empty
+    leader.close()
+    follower.close()
+
+
+def test_a_state_is_empty_only_without_producers_transactions_and_markers(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    state = log.producers
+    assert state.is_empty
+    append(log, batch(b"v", producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True))
+    assert not state.is_empty
+    entries = dict(state.entries)
+    state.entries.clear()
+    assert not state.is_empty  # its transaction is open
+    state.entries.update(entries)
+    ended = marker(7, 0, commit=True)
+    log.append_as_leader(ended, 0, len(ended), 0, origin=Origin.COORDINATOR)
+    state.entries.clear()
+    assert not state.is_empty  # its marker is not replicated yet
+    log.high_watermark = log.log_end_offset
+    assert state.is_empty
+    log.close()
+
+
 # --------------------------------------------------------------------------------------------------- verification
 
 
@@ -484,6 +524,16 @@ def test_a_repeated_batch_is_known_whatever_was_asked(log):
     log.verify_producer(7, 0, 1, adds_partition=True)
     first = append(log, batch(b"v", producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True))
     assert (first.duplicate, first.base_offset) == (True, 0)
+
+
+def test_so_is_one_behind_the_first_that_was_asked_for(log):
+    """Both batches of an earlier transaction come again after their answers were lost."""
+    log.verify_producer(7, 0, 0, adds_partition=False)
+    assert [write(log, 0), write(log, 1)] == ["NONE", "NONE"]
+    end(log)
+    log.verify_producer(7, 0, 0, adds_partition=False)
+    second = append(log, batch(b"v", producer_id=7, producer_epoch=0, base_sequence=1, is_transactional=True))
+    assert (second.duplicate, second.base_offset) == (True, 1)
 
 
 def test_later_transactions_of_the_same_epoch_go_on_counting(log):
