@@ -38,7 +38,18 @@ from moldau._speed.reference import (
     set_max_timestamp,
 )
 
-KERNELS = ("accumulator", "codec", "columns", "compaction", "consumed", "frames", "packing", "records", "writer")
+KERNELS = (
+    "accumulator",
+    "codec",
+    "columns",
+    "compaction",
+    "consumed",
+    "delivery",
+    "frames",
+    "packing",
+    "records",
+    "writer",
+)
 
 
 def _loadable() -> bool:
