@@ -16,6 +16,7 @@ consumers do not read them as they were meant.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from struct import Struct
 from typing import Final, TypeAlias
 
@@ -45,11 +46,19 @@ from moldau._speed.layout import (
 )
 from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode, InvalidRecordError, KafkaError, ProtocolError
-from moldau.protocol.records import Compression, Oversized, TimestampType, decode_batch, decompress, encode_batch
-from moldau.protocol.records.streams import Packer, packer, windows
+from moldau.protocol.records import (
+    MAX_DECOMPRESSED,
+    Compression,
+    Oversized,
+    TimestampType,
+    decode_batch,
+    decompress,
+    encode_batch,
+)
+from moldau.protocol.records.streams import packer, windows
 from moldau.storage.append_info import Patience, Postponed, RecordError, RefusedRecords
 from moldau.storage.origin import Origin
-from moldau.types import NO_PRODUCER_ID, NO_TIMESTAMP
+from moldau.types import NO_PRODUCER_ID, NO_TIMESTAMP, Buffer
 
 # So many bytes of records are unpacked while the loop waits, which takes it a few milliseconds, and so many packed.
 AT_ONCE: Final = 1 << 20
@@ -215,7 +224,7 @@ class _Opening:
             body = decompress(self._codec, self._body, AT_ONCE)
         except Oversized:
             if patience is None:
-                return self._walked(None)
+                return self._walked()
             # It was tried: that took the time of so many bytes.
             patience.left -= AT_ONCE
             raise Postponed from None
@@ -242,7 +251,9 @@ class _Opening:
             patience.left -= AT_ONCE // 4  # packing is that much slower
         config = self._config
         out = bytearray(self._head)
-        walked = self._walked(packer(codec, _level(codec, config)), out)
+        stream = packer(codec, _level(codec, config))
+        walked = self._walked(lambda window: out.extend(stream.compress(window)))
+        out += stream.flush()
         if walked.refused:
             raise _refused_records(walked, self._earliest, self._latest)
         if len(out) > config.max_message_bytes:
@@ -255,8 +266,8 @@ class _Opening:
         set_max_timestamp(out, 0, TimestampType.CREATE_TIME, newest)
         return memoryview(out), 0, len(out), read_header(out), newest, now_ms if append_time else NO_TIMESTAMP
 
-    def _walked(self, stream: Packer | None, out: bytearray | None = None) -> RecordsSummary:
-        """Looks at the records window by window; what it has seen goes through `stream` to `out`."""
+    def _walked(self, then: Callable[[Buffer], None] | None = None) -> RecordsSummary:
+        """Looks at the records window by window, and hands on what it has seen."""
         walk = RecordWalk(
             self._header,
             needs_key=self._config.compact,
@@ -264,12 +275,18 @@ class _Opening:
             latest=self._latest,
             own_times=True,
         )
+        # Compaction opens a batch in one piece.
+        room = MAX_DECOMPRESSED if self._config.compact else _MAX_INT64
         for window in windows(self._codec, self._body):
+            room -= len(window)
+            if room < 0:
+                raise KafkaError(
+                    ErrorCode.MESSAGE_TOO_LARGE,
+                    f"The batch unpacks to more than the {MAX_DECOMPRESSED} bytes that can be compacted.",
+                )
             walk.feed(window)
-            if stream is not None and out is not None:
-                out += stream.compress(window)
-        if stream is not None and out is not None:
-            out += stream.flush()
+            if then is not None:
+                then(window)
         return walk.finish()
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from storage_kit import NOW, StoppedClock, append, batch, open_log
 
+from malformed_batches import batch_of, record, sized, varint
 from moldau.config.topic import LogConfig
 from moldau.protocol.records import Compression
 
@@ -83,3 +84,36 @@ def test_the_epoch_of_earliest_and_latest(log):
     assert log.latest() == (-1, 3, 6)
     log.advance_log_start(2)
     assert log.end_offset_for_epoch(6) == (6, 3)
+
+
+def test_a_time_inside_a_batch_that_is_not_decoded(tmp_path):
+    """A batch may unpack to any size; it is searched window by window and nothing of it is kept."""
+    log = open_log(tmp_path)
+    append(log, batch(b"before", timestamp=NOW - 10))
+    times = [NOW, NOW + 2, NOW + 1, NOW + 5, NOW + 3]
+    large = [
+        record(index, timestamp_delta=varint(at - NOW), value=sized(bytes(300_000))) for index, at in enumerate(times)
+    ]
+    append(log, memoryview(bytearray(batch_of(b"".join(large), 5, codec=Compression.ZSTD, base_timestamp=NOW))))
+    for timestamp, offset, found_at in [
+        (NOW, 1, NOW),
+        (NOW + 1, 2, NOW + 2),
+        (NOW + 3, 4, NOW + 5),
+        (NOW + 5, 4, NOW + 5),
+    ]:
+        found = log.offset_for_timestamp(timestamp)
+        assert (found.offset, found.timestamp) == (offset, found_at)
+    assert log.offset_for_timestamp(NOW + 6) is None
+    assert log.max_timestamp()[:2] == (NOW + 5, 4)
+    log.advance_log_start(4)
+    assert log.offset_for_timestamp(NOW).offset == 4
+    log.close()
+
+
+def test_a_time_behind_more_records_than_the_kernel_names(tmp_path):
+    log = open_log(tmp_path)
+    body = b"".join(record(index, value=sized(bytes(3_000))) for index in range(500))
+    append(log, memoryview(bytearray(batch_of(body, 500, codec=Compression.ZSTD, base_timestamp=NOW))))
+    log.advance_log_start(400)
+    assert log.offset_for_timestamp(NOW).offset == 400
+    log.close()

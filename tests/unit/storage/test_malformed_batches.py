@@ -201,6 +201,14 @@ def test_a_batch_of_more_than_128_megabytes_is_taken(tmp_path, codec):
     log.close()
 
 
+def test_but_not_where_it_would_have_to_be_compacted(tmp_path):
+    """Compaction opens a batch in one piece: one that it could not open would stop it for good."""
+    log = open_log(tmp_path, COMPACTED)
+    assert refused(log, large(150_000_000, Compression.ZSTD)).code == ErrorCode.MESSAGE_TOO_LARGE
+    append(log, memoryview(bytearray(large(120_000_000, Compression.ZSTD))))
+    log.close()
+
+
 @pytest.mark.parametrize("codec", [Compression.GZIP, Compression.SNAPPY, Compression.LZ4, Compression.ZSTD])
 def test_who_is_patient_is_told_when_it_takes_long(codec):
     data = memoryview(bytearray(large(validator.AT_ONCE, codec)))
@@ -284,6 +292,25 @@ def test_packed_in_the_topics_codec(tmp_path, codec, target):
     assert [(one.offset, one.timestamp) for one in records] == [(index, TIME + index) for index in range(900)]
     assert records[899].headers == [("h", b"v")]
     log.close()
+
+
+@pytest.mark.parametrize(
+    ("codec", "low", "high"),
+    [
+        ("gzip", {"compression_gzip_level": 1}, {"compression_gzip_level": 9}),
+        ("lz4", {"compression_lz4_level": 9}, {"compression_lz4_level": 17}),
+        ("zstd", {"compression_zstd_level": 1}, {"compression_zstd_level": 19}),
+    ],
+)
+def test_packed_at_the_topics_level(tmp_path, codec, low, high):
+    text = b" ".join(b"%d" % (number * 7919 % 9973) for number in range(4000))
+    sizes = []
+    for name, level in (("low", low), ("high", high)):
+        log = open_log(tmp_path / name, LogConfig(compression_type=codec, **level))
+        append(log, memoryview(bytearray(batch_of(record(0, value=sized(text)), 1))))
+        sizes.append(log.size)
+        log.close()
+    assert sizes[0] > sizes[1]
 
 
 def test_the_example_of_a_good_batch_is_good():

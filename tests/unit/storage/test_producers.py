@@ -462,6 +462,15 @@ def test_a_state_is_empty_only_without_producers_transactions_and_markers(tmp_pa
     log.close()
 
 
+def test_a_batch_that_only_ends_like_an_earlier_one_is_another(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    fields = {"producer_id": 7, "producer_epoch": 0}
+    append(log, batch(b"a", b"b", **fields, base_sequence=0))
+    with pytest.raises(KafkaError, match="sequence 1 after 1"):
+        append(log, batch(b"b", **fields, base_sequence=1))
+    log.close()
+
+
 # --------------------------------------------------------------------------------------------------- verification
 
 
