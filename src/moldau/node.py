@@ -4,8 +4,9 @@ Start. The data directories first, because everything else lives in them; then t
 broker holds and how it is set; then the partitions' logs; then the listeners are bound, because their ports are part of
 the registration; then the broker registers and is let in. Only when its partitions have leaders are clients accepted.
 
-Stop. In reverse: the broker hands over, answers what is in flight, and closes its logs; the mark of a clean stop is
-the last thing written.
+Stop. In reverse: the broker hands over, answers what is in flight, and closes its logs, several at a time; the mark of
+a clean stop is the last thing written. Every step has its time: a disk that is full or does not answer cannot keep a
+node from stopping, only from having stopped cleanly.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from moldau.controller.controller import Controller
 from moldau.coordinator.group.coordinator import GroupCoordinator
 from moldau.coordinator.txn.coordinator import TransactionCoordinator
 from moldau.coordinator.txn.settings import TransactionSettings
+from moldau.deferred import Deferred
 from moldau.errors import MoldauError
 from moldau.metadata.loader import MetadataLoader
 from moldau.metadata.producer_id_pool import ProducerIdPool
@@ -45,6 +47,7 @@ from moldau.slicing import Slicer
 from moldau.storage.cleaner import LogCleaner
 from moldau.storage.log_dirs import known_cluster_id, random_id
 from moldau.storage.log_manager import LogManager
+from moldau.storage.upkeep import Upkeep
 from moldau.types import uuid_to_text
 
 logger = logging.getLogger("moldau.node")
@@ -53,8 +56,12 @@ Addresses = Sequence[tuple[str, int]]
 
 # Opening logs that takes longer than this is reported, and again each time it has passed.
 _PROGRESS_SECONDS: Final = 1.0
-# How long requests in flight may take to be answered during a shutdown.
+# How long a shutdown waits: for the controller, whose word has to be written; for requests in flight; for the logs to
+# be closed, and once more for the one that is just being closed.
+_LEAVE_SECONDS: Final = 5.0
 _DRAIN_SECONDS: Final = 5.0
+_CLOSE_SECONDS: Final = 60.0
+_HURRY_SECONDS: Final = 5.0
 
 
 class NodeError(MoldauError):
@@ -81,7 +88,10 @@ class Node:
                 )
         clock, loop, disk = runtime.clock, runtime.loop, runtime.disk
         self.cluster_id = known_cluster_id(disk, config.log_directories) or uuid_to_text(random_id(runtime.random))
-        self.logs = LogManager(config, disk, clock, runtime.random, cluster_id=self.cluster_id)
+        self.logs = LogManager(
+            config, disk, clock, runtime.random, cluster_id=self.cluster_id, loop=loop, workers=runtime.workers
+        )
+        self.upkeep = Upkeep(self.logs, clock, runtime.workers)
         self.quorum = QuorumOfOne(config, disk, clock, loop, runtime.workers, self._fail)
         self.metadata = MetadataLoader(self._fail)
         self.controller = Controller(self.cluster_id, config, self.quorum, clock, loop, runtime.random)
@@ -124,11 +134,11 @@ class Node:
         )
         self.services = self._services()
         self.server = SocketServer(config, runtime, self.services)
-        self.cleaner = LogCleaner(lambda: self.services.config, self.logs, runtime, self.replicas.storage_failed)
+        self.cleaner = LogCleaner(lambda: self.services.config, self.logs, self.upkeep, runtime)
         self.services.log_moves = LogMoves(
             lambda: self.services.config, self.replicas, self.logs, self.cleaner.busy, runtime
         )
-        self.housekeeping = Housekeeping(config, self.logs, self.replicas, self.cleaner, runtime)
+        self.housekeeping = Housekeeping(config, self.logs, self.upkeep, self.replicas, self.cleaner, runtime)
 
     def _services(self) -> Services:
         config = self._config
@@ -193,12 +203,11 @@ class Node:
             return
         self._is_loaded = True
         self.metadata.add_publisher(self.replicas)
-        self.metadata.add_publisher(
-            CoordinatorLeadership(
-                self._config.node_id,
-                {CONSUMER_OFFSETS: self.groups, TRANSACTION_STATE: self.transactions.runtime},
-            )
+        leadership = CoordinatorLeadership(
+            self._config.node_id, {CONSUMER_OFFSETS: self.groups, TRANSACTION_STATE: self.transactions.runtime}
         )
+        self.replicas.opened_late = leadership.opened_late
+        self.metadata.add_publisher(leadership)
         self.metadata.add_publisher(self.snapshots)
         advertised = [_reachable(e, self.server.address(e.name)) for e in self._config.advertised_broker_endpoints]
         directories = [directory.id for directory in self.logs.directories if directory.is_online]
@@ -230,30 +239,57 @@ class Node:
         self.services.log_moves.stop()
 
         def drained(_value: None, _error: BaseException | None) -> None:
-            self._close()
-            done()
+            self._close(done)
 
         def left(_value: None, _error: BaseException | None) -> None:
             self.lifecycle.abandon()
             self.server.shutdown(_DRAIN_SECONDS).then(drained)
 
-        self.lifecycle.leave().then(left)
+        self._within(_LEAVE_SECONDS, self.lifecycle.leave(), "the controller did not let the broker go").then(left)
 
-    def _close(self) -> None:
+    def _within(self, seconds: float, waited_for: Deferred[None], otherwise: str) -> Deferred[None]:
+        """Settles with `waited_for`, or when the time is over: a stop comes to its end whatever the disk does."""
+        outcome: Deferred[None] = Deferred()
+
+        def settle(_value: None = None, _error: BaseException | None = None) -> None:
+            if not outcome.settled:
+                timer.cancel()
+                outcome.resolve(None)
+
+        def give_up() -> None:
+            if not outcome.settled:
+                logger.warning("stopping without waiting any longer: %s", otherwise)
+                settle()
+
+        timer = self._runtime.loop.call_later(seconds, give_up)
+        waited_for.then(settle)
+        return outcome
+
+    def _close(self, done: Callable[[], None]) -> None:
         if self.replicas.preparation is not None:
             self.replicas.preparation.close()
         for purgatory in (self.replicas.produces, self.replicas.fetches, self.replicas.deletes):
             purgatory.cancel_all()
-        self.groups.close()
-        self.transactions.close()
-        self.snapshots.close()
-        self.controller.close()
-        self.quorum.close()
-        if self._is_loaded:
-            self.logs.close()
-        else:
+        for part in (self.groups, self.transactions, self.snapshots, self.controller, self.quorum):
+            try:
+                part.close()
+            except (MoldauError, OSError) as error:
+                # A full disk may refuse the last bytes of the metadata log; what was committed is there.
+                logger.error("%s could not be closed in order: %s", type(part).__name__, error)
+        if not self._is_loaded:
             # Not all logs have been opened and repaired: nothing may say that this was a clean stop.
             self.logs.abandon()
+            done()
+            return
+        closing = self.logs.close_on(self._runtime.workers)
+        hurry = self._runtime.loop.call_later(_CLOSE_SECONDS, self.logs.hurry)
+
+        def closed(_value: None, _error: BaseException | None) -> None:
+            hurry.cancel()
+            done()
+
+        limit = _CLOSE_SECONDS + _HURRY_SECONDS
+        self._within(limit, closing, "the disk does not answer; the next start will check the logs").then(closed)
 
     def _fail(self, error: BaseException) -> None:
         """Something without which the node must not go on: stops at once, leaving recovery to the next start."""

@@ -1,7 +1,7 @@
 """`moldau start`: one node in the foreground.
 
 Standard output carries one line, `ready HOST:PORT`, when clients are accepted; whoever started us waits for it. The
-log goes to standard error. SIGTERM and Ctrl-C end the node in order; a second one ends it at once.
+log goes to standard error. SIGTERM, SIGHUP and Ctrl-C end the node in order; a second one ends it at once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ The settings are Kafka's, from a server.properties file if one is given; the opt
 `moldau configs list` shows every setting, `moldau configs describe NAME` explains one.
 
 When clients are accepted, one line is printed on standard output: `ready HOST:PORT`. The log goes to standard
-error. SIGTERM and Ctrl-C shut the node down in order, with exit status 0.
+error. SIGTERM, SIGHUP and Ctrl-C shut the node down in order, with exit status 0; under nohup SIGHUP is ignored.
 
 examples:
   moldau start                                        on 127.0.0.1:9092, data in ./data
@@ -68,7 +68,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     # From here on, not only once the node watches for them: nothing is written yet, so leaving at once is in order.
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _stopping_signals():
         signal.signal(number, lambda _number, _frame: sys.exit(DONE))
     from moldau.config.broker import BrokerConfig
 
@@ -172,7 +172,13 @@ def _shut_down_on_signals(node: Node, runtime: RealRuntime) -> None:
         logging.getLogger("moldau").info("shutting down on %s", signal.Signals(number).name)
         node.shutdown(runtime.loop.stop)
 
-    runtime.loop.on_signal((signal.SIGTERM, signal.SIGINT), shut_down)
+    runtime.loop.on_signal(_stopping_signals(), shut_down)
+
+
+def _stopping_signals() -> list[signal.Signals]:
+    """Those that end the node in order. Who ignores the end of the terminal, as nohup does, goes on ignoring it."""
+    numbers = [signal.SIGTERM, signal.SIGINT]
+    return numbers if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [*numbers, signal.SIGHUP]
 
 
 def _say_ready(addresses: Sequence[tuple[str, int]]) -> None:

@@ -18,7 +18,6 @@ from moldau.replica.manager import ReplicaManager
 from moldau.replica.partition import Partition
 from moldau.storage.append_info import AppendInfo, Patience, Postponed
 from moldau.storage.origin import Origin
-from moldau.storage.storage_error import StorageError
 from moldau.storage.validator import PER_REQUEST, ValidBatch
 from moldau.types import NO_OFFSET, NO_TIMESTAMP, Uuid
 
@@ -81,9 +80,10 @@ class Appends:
         hosted = (replicas.by_id if self._by_id else replicas.by_name).get(topic)  # type: ignore[arg-type]
         try:
             partition = hosted.partitions.get(index) if hosted is not None else None
-            if partition is None:
-                raise KafkaError(replicas.why_missing(topic, index))
-            if hosted is not None and hosted.internal:
+            if hosted is None or partition is None:
+                partition = replicas.find_missing(topic, index)
+                hosted = replicas.by_id[partition.topic_id]
+            if hosted.internal:
                 raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{hosted.name} is written by the broker alone.")
             if check is not None:
                 check(data, start, end)
@@ -91,7 +91,7 @@ class Appends:
                 guard()
             info = partition.append(data, start, end, self._acks, _CLIENT, self._patience)
         except KafkaError as error:
-            self._failed(topic, index, error)
+            self.refuse(topic, index, error)
             return
         except Postponed:
             assert partition is not None
@@ -111,11 +111,6 @@ class Appends:
     def refuse(self, topic: str | Uuid, index: int, error: KafkaError) -> None:
         self.refusals[len(self.results)] = error
         self.results.append((topic, index, error.code, NO_OFFSET, NO_TIMESTAMP, NO_OFFSET))
-
-    def _failed(self, topic: str | Uuid, index: int, error: KafkaError) -> None:
-        if isinstance(error, StorageError):
-            self._replicas.storage_failed(error)
-        self.refuse(topic, index, error)
 
     def _postpone(
         self, partition: Partition, topic: str | Uuid, index: int, batch: memoryview, guard: Guard | None
@@ -148,8 +143,6 @@ class Appends:
         self._replicas.preparation.prepare(batch, partition.log.config, judged)
 
     def _refuse_at(self, place: int, error: KafkaError) -> None:
-        if isinstance(error, StorageError):
-            self._replicas.storage_failed(error)
         topic, index, *_ = self.results[place]
         self.refusals[place] = error
         self.results[place] = (topic, index, error.code, NO_OFFSET, NO_TIMESTAMP, NO_OFFSET)

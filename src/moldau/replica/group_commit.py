@@ -26,12 +26,10 @@ class GroupCommit:
         loop: Loop,
         workers: Workers,
         committed: Callable[[Partition], None],
-        failed: Callable[[StorageError], None],
     ) -> None:
         self._loop = loop
         self._workers = workers
         self._committed = committed
-        self._failed = failed
         self._running: set[Partition] = set()
         # Asked for since the last turn, or while their commit was running. A dict, for its order.
         self._waiting: dict[Partition, None] = {}
@@ -54,9 +52,8 @@ class GroupCommit:
         log = partition.log
         try:
             commit = log.commit()
-        except StorageError as error:
-            self._failed(error)
-            return
+        except StorageError:
+            return  # the log has reported it
         if commit is None:
             self._committed(partition)
             return
@@ -73,8 +70,7 @@ class GroupCommit:
             partition.advance_high_watermark()
             self._committed(partition)
         elif isinstance(error, OSError):
-            failure = StorageError(log.parent_directory, f"Committing {log.topic_partition}", error, lost=True)
-            self._failed(failure)
+            log.failed("Committing", error, lost=True)
         else:
             raise error
         if partition in self._waiting:

@@ -80,7 +80,7 @@ class LogMoves:
         try:
             future = self._logs.futures.create(partition.log, directory)
         except StorageError as error:
-            self._replicas.storage_failed(error)
+            self._logs.report(error)
             raise
         move = self._moves[place] = _Move(partition, future)
         logger.info("%s begins to move from %s to %s", place, partition.log.parent_directory, directory)
@@ -113,7 +113,7 @@ class LogMoves:
         try:
             self._logs.futures.discard(place)
         except StorageError as error:
-            self._replicas.storage_failed(error)
+            self._logs.report(error)
 
     def _is_current(self, move: _Move) -> bool:
         place = move.source.topic_partition
@@ -137,7 +137,7 @@ class LogMoves:
             self._advance(move)
         except StorageError as error:
             self._moves.pop(move.source.topic_partition, None)
-            self._replicas.storage_failed(error)
+            self._logs.report(error)
         except KafkaError as error:
             self._failed(move, error)
 
@@ -156,7 +156,8 @@ class LogMoves:
                 _copy(future, _portion(move))
         if not move.forced:
             self._force(move)
-        elif source.topic_partition in self._busy:
+        elif source.topic_partition in self._busy or not self._logs.retirement.is_free(source.topic_partition):
+            # Being compacted, or not yet out of the way in the place it comes back to.
             self._runtime.loop.call_later(_RETRY_SECONDS, lambda: self._step(move))
         else:
             self._exchange(move)
@@ -203,9 +204,9 @@ class LogMoves:
         self._cancel(place)
         if isinstance(error, OSError):
             directory = move.future.parent_directory
-            self._replicas.storage_failed(StorageError(directory, f"Moving {place}", error))
+            self._logs.report(StorageError(directory, f"Moving {place}", error))
         elif isinstance(error, StorageError):
-            self._replicas.storage_failed(error)
+            self._logs.report(error)
 
     # ----------------------------------------------------------------------------------------------------- exchange
 

@@ -7,9 +7,9 @@ followers' log starts.
 
 from __future__ import annotations
 
-import errno
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 
 from moldau.config.topic import LogConfig, topic_config
 from moldau.errors import ErrorCode, KafkaError, MoldauError
@@ -24,16 +24,16 @@ from moldau.runtime.ports import Clock, Disk, Loop, Workers
 from moldau.slicing import Slicer
 from moldau.storage.log import Log
 from moldau.storage.log_manager import LogManager
-from moldau.storage.storage_error import StorageError
+from moldau.storage.storage_error import FULL, SHORT_OF_DESCRIPTORS, StorageError
 from moldau.types import TopicPartition, Uuid
 
 logger = logging.getLogger("moldau.replica")
 
-# A full disk, or a full quota on it.
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-
 # A disk counts as full until so many bytes of it are free, lest every freed block be news.
 ROOM_AGAIN = 16 << 20
+
+# How many partitions are opened in one turn of the loop; each is a directory and a few files.
+_OPENED_PER_TURN = 16
 
 # DeleteRecords: "up to the high watermark".
 HIGH_WATERMARK = -1
@@ -69,15 +69,23 @@ class ReplicaManager:
         self._metadata_directory = metadata_directory
         # Log directories that had no room when something was to be written.
         self.full: set[str] = set()
-        # Partitions whose disk had no room when they were to be opened.
+        # Partitions that are to be opened in the next turns, or when somebody asks for them before.
+        self._arriving: dict[TopicPartition, LocalPartition] = {}
+        # Partitions that could not be opened: no room on their disk, or an earlier log of their name in the way.
         self._refused: dict[TopicPartition, Uuid] = {}
+        self._opening = False
+        self._without_descriptors = False
         self._metadata_complete = False
         self._logs = logs
+        logs.failed = self.storage_failed
+        logs.retirement.freed = self.open_refused
         self._defaults = defaults
         self._clock = clock
         self._loop = loop
         # For operations on very many partitions; shared with all that is long on this node.
         self.slicer = slicer or Slicer(loop, clock)
+        # Told of partitions that are opened later than the metadata said.
+        self.opened_late: Callable[[Partition], None] = lambda partition: None
         # Public for the hot path: requests name topics by name up to some version, by id after it.
         self.by_name: dict[str, HostedTopic] = {}
         self.by_id: dict[Uuid, HostedTopic] = {}
@@ -85,7 +93,7 @@ class ReplicaManager:
         self.produces: Purgatory[Partition] = Purgatory("produce", clock, loop)
         self.fetches: Purgatory[Partition] = Purgatory("fetch", clock, loop)
         self.deletes: Purgatory[Partition] = Purgatory("delete", clock, loop)
-        self._commits = GroupCommit(loop, workers, self.moved, self.storage_failed) if workers is not None else None
+        self._commits = GroupCommit(loop, workers, self.moved) if workers is not None else None
         # Without workers every batch is judged at once, whatever it takes.
         self.preparation = Preparation(workers, clock) if workers is not None else None
         self._watchers: dict[TopicPartition, list[Callable[[int], None]]] = {}
@@ -102,9 +110,18 @@ class ReplicaManager:
     def get(self, topic: str, index: int) -> Partition:
         """The partition if it is held here; otherwise KafkaError says whether it is elsewhere, broken or nowhere."""
         partition = self.find(topic, index)
-        if partition is None:
-            raise KafkaError(self.why_missing(topic, index))
-        return partition
+        return partition if partition is not None else self.find_missing(topic, index)
+
+    def find_missing(self, topic: str | Uuid, index: int) -> Partition:
+        """A partition that is not open: opened now if its turn was still to come, else KafkaError says why not."""
+        known = self.image.topics.get(topic) if isinstance(topic, str) else self.image.topics.by_id(topic)
+        if known is not None and self._arriving:
+            local = self._arriving.pop(TopicPartition(known.name, index), None)
+            if local is not None:
+                partition = self._take_on(local)
+                if partition is not None:
+                    return partition
+        raise KafkaError(self.why_missing(topic, index))
 
     def why_missing(self, topic: str | Uuid, index: int) -> ErrorCode:
         """The code for a partition that is not held here: its replicas are elsewhere, or it does not exist."""
@@ -129,38 +146,56 @@ class ReplicaManager:
         self.image = image
         changes = delta.topics.local_changes(self._broker_id)
         for place, topic_id, _ in changes.drops:
+            self._arriving.pop(place, None)
             hosted = self.by_id.get(topic_id)
             if hosted is not None and place.partition in hosted.partitions:
                 self._drop(hosted, place.partition)
         for change in delta.config_changes():
             if change.resource.type == ResourceType.TOPIC:
                 self.config_changed(change.resource.name)
-        now_ms = self._clock.now_ms()
         for local in (*changes.leads, *changes.follows):
-            self._take_on(local, now_ms)
-        try:
-            self._logs.sync_created()
-        except StorageError as error:
-            self.storage_failed(error)
+            hosted = self.by_id.get(local.topic_id)
+            if hosted is not None and local.topic_partition.partition in hosted.partitions:
+                self._take_on(local)
+            else:
+                self._arriving[local.topic_partition] = local
+        # Before the node serves anybody it may take its time; and who is set aside as a stray must be known then.
+        self._open_arriving(_OPENED_PER_TURN if self._metadata_complete else len(self._arriving))
 
-    def _take_on(self, local: LocalPartition, now_ms: int) -> None:
+    def _open_arriving(self, limit: int = _OPENED_PER_TURN) -> None:
+        for place in list(islice(self._arriving, limit)):
+            # One of them may have been opened, or given up, for another.
+            local = self._arriving.pop(place, None)
+            if local is not None:
+                self._take_on(local)
+        if self._arriving and not self._opening:
+            self._opening = True
+            self._loop.call_soon(self._open_more)
+
+    def _open_more(self) -> None:
+        self._opening = False
+        self._open_arriving()
+
+    def _take_on(self, local: LocalPartition) -> Partition | None:
         partition = self._hold(local)
         if partition is None:
-            return
+            return None
         leads = local.state.leader == self._broker_id
+        now_ms = self._clock.now_ms()
         if partition.become_leader(local.state, now_ms) if leads else partition.become_follower(local.state):
             self.moved(partition)
+        return partition
 
     def open_refused(self) -> None:
-        """Tries again to open the partitions that found no room on their disk."""
+        """Tries again to open the partitions that could not be."""
         refused, self._refused = self._refused, {}
         for place, topic_id in refused.items():
             topic = self.image.topics.by_id(topic_id)
             state = topic.partitions.get(place.partition) if topic is not None else None
             if state is not None and self._broker_id in state.replicas:
-                self._take_on(LocalPartition(place, topic_id, state), self._clock.now_ms())
-        if refused:
-            self._logs.sync_created()
+                partition = self._take_on(LocalPartition(place, topic_id, state))
+                if partition is not None:
+                    self.opened_late(partition)
 
     def config_changed(self, topic: str) -> None:
         hosted = self.by_name.get(topic)
@@ -191,9 +226,8 @@ class ReplicaManager:
             config = self._config(place.topic)
             try:
                 log = self._open(place, topic_id, config)
-            except StorageError as error:
+            except StorageError:
                 self._refused[place] = topic_id
-                self.storage_failed(error)
                 return None
             if log is None:
                 return None
@@ -213,6 +247,10 @@ class ReplicaManager:
             # Left from a topic of this name that was deleted while this broker was away. Kept for somebody to look at:
             # nothing that holds records is deleted on the word of one small file.
             self._logs.set_aside(place)
+        if self._logs.get(place) is None and not self._logs.is_free(place):
+            # A topic of this name is just being deleted: when nothing is left of it, its successor is begun.
+            self._refused[place] = topic_id
+            return None
         return self._logs.get_or_create(place, topic_id, config)
 
     def settle_durable(self) -> None:
@@ -222,10 +260,9 @@ class ReplicaManager:
             if partition.durable and partition.is_leader:
                 try:
                     partition.log.flush()
-                except StorageError as error:
-                    self.storage_failed(error)
-                else:
-                    partition.advance_high_watermark()
+                except StorageError:
+                    continue  # its directory is offline now
+                partition.advance_high_watermark()
 
     def set_strays_aside(self) -> None:
         """Logs of partitions the cluster does not know here; to be called once the metadata is complete."""
@@ -311,12 +348,15 @@ class ReplicaManager:
         return partition, target
 
     def storage_failed(self, error: StorageError) -> None:
-        """A disk refused an operation. A full one is left in service: it can still be read, and may have room again.
-        Any other failure takes the directory and its partitions offline; the rest goes on."""
-        if error.errno in _FULL and not error.lost:
-            if error.directory not in self.full:
-                logger.error("%s The partitions there can be read but not written until there is room.", error)
-            self.full.add(error.directory)
+        """A disk refused an operation: every log reports here (`Log.failed`), so nobody who uses one has to.
+
+        A full disk is left in service: it can still be read, and may have room again. A want of descriptors is no fault
+        of the disk. Any other failure takes the directory and its partitions offline; the rest goes on.
+        """
+        if not self._logs.is_online(error.directory):
+            return
+        if error.is_passing:
+            self._tell_shortage(error)
             return
         self.full.discard(error.directory)
         for place in self._logs.directory_failed(error.directory, str(error)):
@@ -330,8 +370,18 @@ class ReplicaManager:
         elif not any(directory.is_online for directory in self._logs.directories):
             self._must_stop(MoldauError(f"{error} No log directory is left, so the node stops."))
 
+    def _tell_shortage(self, error: StorageError) -> None:
+        if error.errno in FULL:
+            if error.directory not in self.full:
+                logger.error("%s The partitions there can be read but not written until there is room.", error)
+            self.full.add(error.directory)
+        elif not self._without_descriptors:
+            self._without_descriptors = True
+            logger.error("%s %s", error, SHORT_OF_DESCRIPTORS)
+
     def look_for_room(self, disk: Disk) -> None:
         """Full disks that have room again. Nobody waits for this: a write is tried whenever one comes."""
+        self._without_descriptors = False  # should it still be so, it is worth saying again
         for directory in list(self.full):
             try:
                 if disk.free_bytes(directory) < ROOM_AGAIN:

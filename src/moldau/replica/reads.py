@@ -16,7 +16,6 @@ from moldau.replica.delayed_fetch import DelayedFetch, WaitingRead
 from moldau.replica.manager import ReplicaManager
 from moldau.replica.partition import DivergingEpoch, Partition
 from moldau.runtime.ports import FileSlice
-from moldau.storage.storage_error import StorageError
 from moldau.types import NO_OFFSET, Uuid
 
 A = TypeVar("A")
@@ -114,7 +113,7 @@ class Reads:
             try:
                 partition = self._find(topic, index)
                 if partition is None:
-                    raise KafkaError(self._replicas.why_missing(topic, index))
+                    partition = self._replicas.find_missing(topic, index)
                 read = partition.read(
                     offset,
                     max_bytes if max_bytes < left else left,
@@ -151,7 +150,5 @@ class Reads:
         return total
 
     def _refuse(self, topic: str | Uuid, index: int, error: KafkaError) -> None:
-        if isinstance(error, StorageError):
-            self._replicas.storage_failed(error)
         self.failed = True
         self.results.append((topic, index, error.code, NO_OFFSET, NO_OFFSET, NO_OFFSET, None, NO_REPLICA, b""))

@@ -1,6 +1,7 @@
 """Which partitions of the internal topics this broker leads, and so coordinates: from the metadata to the coordinators.
 
-A publisher behind the replica manager: when a coordinator is told to load a partition, its log is open already.
+A publisher behind the replica manager: when a coordinator is told to load a partition, its log is open already. Where
+it could not be opened, because its disk was full, the coordinator is told when it was.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Protocol
 
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
+from moldau.replica.partition import Partition
 
 
 class Coordinator(Protocol):
@@ -41,3 +43,12 @@ class CoordinatorLeadership:
                     coordinator.load(index, state.leader_epoch)
                 else:
                     coordinator.unload(index, state.leader_epoch)
+
+    def opened_late(self, partition: Partition) -> None:
+        """A partition is open that could not be when the metadata told of it."""
+        coordinator = self._coordinators.get(partition.topic_partition.topic)
+        if coordinator is not None and partition.is_leader:
+            index = partition.topic_partition.partition
+            # It was told to load this epoch once, and could not: to be told again it must have forgotten that.
+            coordinator.unload(index, None)
+            coordinator.load(index, partition.leader_epoch)

@@ -9,7 +9,6 @@ from moldau.replica.manager import ReplicaManager
 from moldau.replica.partition import Partition
 from moldau.runtime.ports import FileSlice
 from moldau.storage.origin import Origin
-from moldau.storage.storage_error import StorageError
 from moldau.types import TopicPartition
 
 # Coordinators answer when the in-sync replicas have their records.
@@ -22,11 +21,7 @@ class CoordinatorLog:
 
     def append(self, partition: TopicPartition, batch: bytearray) -> int:
         held = self._get(partition)
-        try:
-            info = held.append(memoryview(batch), 0, len(batch), _ALL, Origin.COORDINATOR)
-        except StorageError as error:
-            self._replicas.storage_failed(error)
-            raise
+        info = held.append(memoryview(batch), 0, len(batch), _ALL, Origin.COORDINATOR)
         self._replicas.moved(held)
         return info.last_offset + 1
 

@@ -21,7 +21,6 @@ from moldau.replica.delayed_outcomes import DelayedOutcomes, PendingAppend
 from moldau.replica.manager import ReplicaManager
 from moldau.runtime.ports import Clock
 from moldau.storage.origin import Origin
-from moldau.storage.storage_error import StorageError
 from moldau.types import NO_LEADER, TopicPartition
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
@@ -160,11 +159,7 @@ class TransactionMarkers:
                 producer_epoch=marker.producer_epoch,
             )
         )
-        try:
-            info = partition.append(memoryview(batch), 0, len(batch), _ALL, Origin.COORDINATOR)
-        except StorageError as error:
-            self._replicas.storage_failed(error)
-            raise
+        info = partition.append(memoryview(batch), 0, len(batch), _ALL, Origin.COORDINATOR)
         # The last stable offset may have moved with the marker: readers of committed records wait for that.
         self._replicas.moved(partition)
         return PendingAppend(partition, info.last_offset + 1)

@@ -8,6 +8,10 @@ topics and settings that were acknowledged must be there too; and the node must 
 Two of the durable topics lose records on purpose: one is compacted, so that the newest value of every key must be
 there; one deletes its oldest segments, so that nothing may be missing from its start on. And one topic is not durable:
 of it only the soundness of what is found is asked, not that all of it is found.
+
+One durable topic is deleted and created again under its name, over and over, sometimes as a compacted one, sometimes
+after records were deleted from its beginning. Each time it must begin at offset 0 and know nothing of its predecessors
+(`reborn`).
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.simulation.client import SimulatedClient
 from moldau.simulation.ledger import Ledger
+from moldau.simulation.reborn import FORCED, SMALL, Reborn
 from moldau.simulation.workload import Producer, read_all
 from moldau.simulation.world import Machine, Violation, World
 from moldau.types import TopicPartition
@@ -40,9 +45,9 @@ SETTINGS: Final[Mapping[str, str]] = {
     "listeners": f"PLAINTEXT://{ADDRESS[0]}:{ADDRESS[1]}",
     # Small, so that a short run sees what a long life brings: rolls, checkpoints, snapshots, removals.
     "log.index.size.max.bytes": "512",
-    "log.flush.offset.checkpoint.interval.ms": "300",
-    "log.flush.start.offset.checkpoint.interval.ms": "400",
-    "replica.high.watermark.checkpoint.interval.ms": "500",
+    "log.flush.offset.checkpoint.interval.ms": "60",
+    "log.flush.start.offset.checkpoint.interval.ms": "40",
+    "replica.high.watermark.checkpoint.interval.ms": "100",
     "metadata.log.max.record.bytes.between.snapshots": "2000",
     "log.segment.delete.delay.ms": "200",
     "log.retention.check.interval.ms": "100",
@@ -53,13 +58,11 @@ DURABLE: Final = "durable"
 COMPACTED: Final = "compacted"
 RETAINED: Final = "retained"
 LOOSE: Final = "loose"
-_SMALL: Final = {"internal.segment.bytes": "2500"}
-_FORCED: Final = {"flush.messages": "1", **_SMALL}
 TOPICS: Final[Mapping[str, tuple[int, dict[str, str]]]] = {
-    DURABLE: (2, _FORCED),
-    COMPACTED: (1, {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", **_FORCED}),
-    RETAINED: (1, {"retention.bytes": "6000", **_FORCED}),
-    LOOSE: (1, _SMALL),
+    DURABLE: (2, FORCED),
+    COMPACTED: (1, {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", **FORCED}),
+    RETAINED: (1, {"retention.bytes": "6000", **FORCED}),
+    LOOSE: (1, SMALL),
 }
 
 
@@ -96,6 +99,7 @@ class DurableScenario:
         self._requests = requests
         self._cuts_left = power_cuts
         self._in_trouble = False
+        self._reborn = Reborn(self._chance.fork("reborn"), self._creating, self._deleting)
 
     def run(self) -> Report:
         world, machine = self._world, self._machine
@@ -109,6 +113,7 @@ class DurableScenario:
             self._start_producer("keyed", COMPACTED, keys=5),
             self._start_producer("retained", RETAINED),
             self._start_producer("loose", LOOSE, idempotent=False),
+            self._client("reborn").start(self._reborn.run(self._requests // 3), 3600.0),
             self._admin.start(self._administer(), 3600.0),
         ]
         self._next_trouble()
@@ -125,7 +130,7 @@ class DurableScenario:
         return Report(
             machine.cuts,
             machine.lives,
-            self._ledger.acknowledged,
+            self._ledger.acknowledged + self._reborn.acknowledged,
             len(self._cluster.configs),
             world.schedule.steps,
             machine.disk.digest,
@@ -198,7 +203,7 @@ class DurableScenario:
     def _next_trouble(self) -> None:
         """At some moment something happens to the machine; then it is started again, and so on."""
         # On the client's loop: that machine is never touched.
-        self._client_process.loop.call_after_us(self._chance.between(200, 60_000), self._trouble)
+        self._client_process.loop.call_after_us(self._chance.between(200, 250_000), self._trouble)
 
     def _trouble(self) -> None:
         machine = self._machine
@@ -260,6 +265,7 @@ class DurableScenario:
                 account.check_suffix(found, start)
             else:
                 account.check_invention(found)
+        reader.run(self._reborn.check())
         self._verify_topics(reader)
         self._world.check()
 

@@ -7,7 +7,7 @@ crash at any moment there is either the old content or the new one, never a mixt
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from moldau.errors import MoldauError
 from moldau.runtime.ports import Disk
@@ -67,13 +67,17 @@ def read_checkpoint(disk: Disk, path: str, *, version: int = 0) -> list[str]:
 
 
 class OffsetCheckpoint:
-    """One offset per partition: recovery points, high watermarks, log start offsets."""
+    """One offset per partition: recovery points, high watermarks, log start offsets.
 
-    __slots__ = ("_disk", "path")
+    `entries` is what the file says as far as this process knows: what it read there, or wrote there last.
+    """
+
+    __slots__ = ("_disk", "entries", "path")
 
     def __init__(self, disk: Disk, path: str) -> None:
         self._disk = disk
         self.path = path
+        self.entries: Mapping[TopicPartition, int] = {}
 
     def read(self) -> dict[TopicPartition, int]:
         offsets: dict[TopicPartition, int] = {}
@@ -83,10 +87,18 @@ class OffsetCheckpoint:
                 raise CheckpointError(f"{self.path} has a line that is not 'topic partition offset': {line!r}.")
             partition = TopicPartition(words[0], _number(self.path, words[1]))
             offsets[partition] = _number(self.path, words[2])
+        self.entries = offsets
         return offsets
 
     def write(self, offsets: Mapping[TopicPartition, int]) -> None:
         write_checkpoint(self._disk, self.path, list(_lines(offsets)))
+        self.entries = offsets
+
+    def keep(self, belongs: Callable[[TopicPartition], bool]) -> None:
+        """Drops the entries that belong to no log any more; writes only if there are such."""
+        left = {partition: offset for partition, offset in self.entries.items() if belongs(partition)}
+        if len(left) < len(self.entries):
+            self.write(left)
 
 
 def _lines(offsets: Mapping[TopicPartition, int]) -> Iterable[str]:

@@ -5,6 +5,9 @@ It looks at the logs when it has nothing to do, begins with the dirtiest, and ta
 segments happens here, on the loop. How far each log has been compacted is written to `cleaner-offset-checkpoint` in
 its directory, after the last of its segments was replaced: a compaction that a crash cuts short is done again.
 
+What compacted logs are to lose as well, before their start and, if their policy says so, by age and size, they lose
+each time the cleaner looks: a log has one keeper, so that nobody deletes what is being compacted.
+
 A log that cannot be compacted, because its records are damaged or do not fit the memory, is set aside until the next
 start and reported once; the others go on.
 """
@@ -12,19 +15,19 @@ start and reported once; the others go on.
 from __future__ import annotations
 
 import logging
-import posixpath
 from collections.abc import Callable, Generator
 from typing import Final
 
 from moldau.config.broker import BrokerConfig
 from moldau.runtime.ports import Runtime, TimerHandle
-from moldau.storage.checkpoint import CheckpointError, OffsetCheckpoint
+from moldau.storage.checkpoint_kinds import COMPACTED
 from moldau.storage.compaction import Compaction, Replacement, Uncleanable, plan_compaction
 from moldau.storage.dirtiness import Dirtiness, dirtiness, must_be_compacted
 from moldau.storage.log import Log
-from moldau.storage.log_dirs import CLEANER_OFFSETS, LogDirectory
 from moldau.storage.log_manager import LogManager
+from moldau.storage.retention import delete_old_segments
 from moldau.storage.storage_error import StorageError
+from moldau.storage.upkeep import Upkeep
 from moldau.types import TopicPartition
 
 logger = logging.getLogger("moldau.storage")
@@ -69,28 +72,23 @@ class LogCleaner:
         self,
         config: Callable[[], BrokerConfig],
         logs: LogManager,
+        upkeep: Upkeep,
         runtime: Runtime,
-        failed: Callable[[StorageError], None],
     ) -> None:
         self._config = config
         self._logs = logs
+        self._upkeep = upkeep
         self._runtime = runtime
-        self._failed = failed
         self._timer: TimerHandle | None = None
         self._stopped = True
-        self._checkpointing: dict[str, bool] = {}  # directory → whether it must be written once more
         # Public: retention leaves these alone, and so does moving a log to another directory.
         self.busy: dict[TopicPartition, _Run] = {}
         self.uncleanable: dict[Log, str] = {}
 
     def start(self) -> None:
         self._stopped = not self._config().log_cleaner_enable
-        if self._stopped:
-            return
-        for directory in self._logs.directories:
-            if directory.is_online:
-                self._load(directory)
-        self._rest()
+        if not self._stopped:
+            self._rest()
 
     def stop(self) -> None:
         """Nothing new begins; what runs is given up after its slice."""
@@ -109,13 +107,20 @@ class LogCleaner:
         if self._stopped:
             return
         try:
+            for log in self._compacted():
+                delete_old_segments(log, self._runtime.clock.now_ms())
             waiting = self._waiting()
             for log, found in waiting[: max(0, self._config().log_cleaner_threads - len(self.busy))]:
                 self._begin(log, found)
-        except StorageError as error:
-            self._failed(error)
+        except StorageError:
+            pass  # the log has reported it; the others have their turn next time
         if not self.busy:
             self._rest()
+
+    @property
+    def keeps(self) -> bool:
+        """Whether compacted logs are looked after here, and not by retention."""
+        return not self._stopped
 
     def _rest(self) -> None:
         self._timer = self._runtime.loop.call_later(self._config().log_cleaner_backoff_ms / 1000, self.look)
@@ -123,16 +128,20 @@ class LogCleaner:
     def _waiting(self) -> list[tuple[Log, Dirtiness]]:
         found = []
         now = self._runtime.clock.now_ms()
-        for partition, log in self._logs.logs.items():
-            if log.config.compact and partition not in self.busy and log not in self.uncleanable:
+        for log in self._compacted():
+            if log not in self.uncleanable:
                 try:
                     state = dirtiness(log, now)
                 except OSError as error:
-                    raise StorageError(log.parent_directory, f"Looking at {partition}", error) from error
+                    raise log.failed("Looking at", error) from error
                 if must_be_compacted(log, state):
                     found.append((log, state))
         found.sort(key=lambda pair: pair[1].ratio, reverse=True)
         return found
+
+    def _compacted(self) -> list[Log]:
+        """Those that are compacted, and not just now."""
+        return [log for partition, log in self._logs.logs.items() if log.config.compact and partition not in self.busy]
 
     # ---------------------------------------------------------------------------------------------------- running
 
@@ -141,7 +150,7 @@ class LogCleaner:
         try:
             plan = plan_compaction(log, found, runtime.clock.now_ms())
         except OSError as error:
-            raise StorageError(log.parent_directory, f"Compacting {log.topic_partition}", error) from error
+            raise log.failed("Compacting", error) from error
         compaction = Compaction(
             plan,
             runtime.disk,
@@ -182,9 +191,8 @@ class LogCleaner:
         run.compaction.accepted()
         try:
             run.log.replace_segments([replacement.new], replacement.old)
-        except StorageError as error:
+        except StorageError:
             self._end(run)
-            self._failed(error)
             return
         self._step(run)
 
@@ -201,7 +209,7 @@ class LogCleaner:
             compaction.bytes_read,
         )
         self._end(run)
-        self.checkpoint(log.parent_directory)
+        self._upkeep.checkpoint(COMPACTED, log.parent_directory)
 
     def _broken(self, run: _Run, error: BaseException) -> None:
         log = run.log
@@ -210,7 +218,7 @@ class LogCleaner:
             return
         self._give_up(run)
         if isinstance(error, OSError):
-            self._failed(StorageError(log.parent_directory, f"Compacting {log.topic_partition}", error))
+            log.failed("Compacting", error)
             return
         self.uncleanable[log] = str(error)
         if isinstance(error, Uncleanable):
@@ -231,49 +239,3 @@ class LogCleaner:
         if not self._stopped and self._timer is None:
             # Not at once: a disk that is full would be tried again without a pause.
             self._timer = self._runtime.loop.call_later(0.1, self.look)
-
-    # -------------------------------------------------------------------------------------------------- checkpoints
-
-    def checkpoint(self, directory: str) -> None:
-        """Writes down how far the logs of a directory are compacted, off the loop, one writer at a time."""
-        if directory in self._checkpointing:
-            self._checkpointing[directory] = True
-            return
-        self._checkpointing[directory] = False
-        offsets = {
-            partition: log.first_dirty_offset
-            for partition, log in self._logs.logs.items()
-            if log.parent_directory == directory and log.first_dirty_offset > 0
-        }
-        file = self._file(directory)
-
-        def written(_: None, error: BaseException | None) -> None:
-            again = self._checkpointing.pop(directory)
-            if isinstance(error, OSError):
-                self._failed(StorageError(directory, "Writing a checkpoint", error))
-            elif error is not None:
-                raise error
-            elif again and not self._stopped:
-                self.checkpoint(directory)
-
-        self._runtime.workers.submit(lambda: file.write(offsets), written)
-
-    def checkpoint_all(self) -> None:
-        for directory in self._logs.directories:
-            if directory.is_online and not self._stopped:
-                self.checkpoint(directory.path)
-
-    def _load(self, directory: LogDirectory) -> None:
-        """A checkpoint that cannot be read, or that runs ahead of its log, counts for nothing: all is dirty then."""
-        try:
-            offsets = self._file(directory.path).read()
-        except (CheckpointError, OSError) as error:
-            logger.warning("%s; the logs there are compacted from their beginning", error)
-            return
-        for partition, offset in offsets.items():
-            log = self._logs.get(partition)
-            if log is not None and log.parent_directory == directory.path and offset <= log.log_end_offset:
-                log.first_dirty_offset = offset
-
-    def _file(self, directory: str) -> OffsetCheckpoint:
-        return OffsetCheckpoint(self._runtime.disk, posixpath.join(directory, CLEANER_OFFSETS))

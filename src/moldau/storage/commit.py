@@ -14,12 +14,20 @@ from moldau.runtime.ports import Disk, File
 class Commit:
     """`run` anywhere, then `done` on the loop: only that moves the durable offset."""
 
-    __slots__ = ("_directory", "_disk", "_files", "done")
+    __slots__ = ("_directory", "_disk", "_files", "_placing", "done")
 
-    def __init__(self, disk: Disk, directory: str | None, files: Sequence[File], done: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str | None,
+        files: Sequence[File],
+        placing: Sequence[Callable[[], None]],
+        done: Callable[[], None],
+    ) -> None:
         self._disk = disk
         self._directory = directory  # where there are new names, else None
         self._files = files
+        self._placing = placing  # the first time in the life of a log: that it will be found again
         self.done = done
 
     def run(self) -> None:
@@ -27,3 +35,5 @@ class Commit:
             file.sync()
         if self._directory is not None:
             self._disk.sync_directory(self._directory)
+        for job in self._placing:
+            job()

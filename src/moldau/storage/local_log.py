@@ -7,15 +7,16 @@ closes; each of these keeps the parts in step, and each leaves a log that opens 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.runtime.ports import Clock, Disk, Random
+from moldau.storage.checkpoint import sync_file
 from moldau.storage.commit import Commit
 from moldau.storage.epoch_cache import EpochCache
-from moldau.storage.file_names import EPOCH_CHECKPOINT
+from moldau.storage.file_names import EPOCH_CHECKPOINT, PARTITION_METADATA
 from moldau.storage.log_segments import LogSegments
 from moldau.storage.producer_state import ProducerState
 from moldau.storage.recovery import LoadedLog, rebuild_producers
@@ -38,6 +39,7 @@ class LocalLog:
         "_high_watermark",
         "_names_synced",
         "_older",
+        "_placed",
         "_producers",
         "_random",
         "_recent",
@@ -51,7 +53,9 @@ class LocalLog:
         "log_start_offset",
         "name",
         "parent_directory",
+        "recovered",
         "recovery_point",
+        "report",
         "topic_id",
         "topic_partition",
     )
@@ -91,6 +95,12 @@ class LocalLog:
         self.last_flush_ms = clock.now_ms()
         self._high_watermark = loaded.log_start_offset
         self._cuts = 0
+        # What had to be read when it was opened.
+        self.recovered = loaded.recovered
+        # Who is told when the disk fails under this log; set by whoever keeps it.
+        self.report: Callable[[StorageError], None] | None = None
+        # Whether the directory's own name and the topic id in it are known to be on disk.
+        self._placed = False
         # Segments created, and how many of them had been when the names in the directory were last forced to disk.
         self._created, self._names_synced = 1, 0
         self._segments.active.set_age_limit(config.max_segment_ms - self._jitter())
@@ -167,14 +177,14 @@ class LocalLog:
         try:
             self._roll(self.log_end_offset)
         except OSError as error:
-            raise self._failed("Rolling", error) from error
+            raise self.failed("Rolling", error) from error
 
     def skip_to(self, offset: int) -> None:
         """Continues at `offset`: the log this one copies has no records before it any more."""
         try:
             self._roll(offset)
         except OSError as error:
-            raise self._failed("Rolling", error) from error
+            raise self.failed("Rolling", error) from error
 
     def _roll(self, base_offset: int) -> Segment:
         old = self._segments.active
@@ -235,7 +245,7 @@ class LocalLog:
             rebuild_producers(self._producers, self._segments, self.log_start_offset, end, now)
             self._producers.high_watermark_moved(self._high_watermark)
         except OSError as error:
-            raise self._failed("Truncating", error) from error
+            raise self.failed("Truncating", error) from error
         except ProtocolError as error:
             raise self._damaged(offset, error) from error
         return True
@@ -248,7 +258,7 @@ class LocalLog:
             self._epochs.clear()
             self._producers.restart_at(offset)
         except OSError as error:
-            raise self._failed("Truncating", error) from error
+            raise self.failed("Truncating", error) from error
         self.log_start_offset = offset if log_start_offset is None else log_start_offset
         self._ends_at(offset)
         self._high_watermark = offset
@@ -285,7 +295,7 @@ class LocalLog:
             self._segments.drop_beginning(old, self.config.file_delete_delay_ms)
             self._delete_snapshots(old)
         except OSError as error:
-            raise self._failed("Deleting segments", error) from error
+            raise self.failed("Deleting segments", error) from error
         self.advance_log_start(min(self._segments.first.base_offset, self._high_watermark))
         return deleted
 
@@ -302,7 +312,7 @@ class LocalLog:
             self._delete_snapshots(gone)
         except OSError as error:
             # Half of the names are new and half are old: only the next start can put that right.
-            raise self._failed("Replacing segments", error, lost=True) from error
+            raise self.failed("Replacing segments", error, lost=True) from error
 
     def _delete_snapshots(self, segments: Sequence[Segment]) -> None:
         marked = [self._producers.snapshots.mark_deleted(segment.base_offset) for segment in segments]
@@ -323,10 +333,28 @@ class LocalLog:
                     segment.flush()
             self._producers.snapshots.sync(self.recovery_point, up_to)
             self._disk.sync_directory(self.directory)
+            self._place()
         except OSError as error:
-            raise self._failed("Flushing", error, lost=True) from error
+            raise self.failed("Flushing", error, lost=True) from error
         self.recovery_point = up_to
         self.durable_offset = max(self.durable_offset, up_to)
+
+    def _place(self) -> None:
+        """Makes a new log one that will be found again: what is forced to disk in it is worth nothing without that."""
+        if not self._placed:
+            for job in self._placing():
+                job()
+            self._placed = True
+
+    def _placing(self) -> list[Callable[[], None]]:
+        """The work of that, for whoever does it off the loop."""
+        if self._placed:
+            return []
+        disk, directory, parent = self._disk, self.directory, self.parent_directory
+        return [
+            lambda: sync_file(disk, posixpath.join(directory, PARTITION_METADATA)),
+            lambda: disk.sync_directory(parent),
+        ]
 
     def commit(self) -> Commit | None:
         """The work of forcing the records to disk that are not there yet; None if all are."""
@@ -337,15 +365,17 @@ class LocalLog:
             segments = self._segments.from_offset(self.durable_offset)
             files = [segment.open_file() for segment in segments if segment.size]
         except OSError as error:
-            raise self._failed("Committing", error) from error
+            raise self.failed("Committing", error) from error
 
         def done() -> None:
             # What was cut off meanwhile may have been written again, and that is not on disk.
             if self._cuts == cuts:
                 self.durable_offset = max(self.durable_offset, up_to)
                 self._names_synced = max(self._names_synced, created)
+                self._placed = True
 
-        return Commit(self._disk, self.directory if created != self._names_synced else None, files, done)
+        directory = self.directory if created != self._names_synced else None
+        return Commit(self._disk, directory, files, self._placing(), done)
 
     @property
     def settled_offset(self) -> int:
@@ -361,7 +391,7 @@ class LocalLog:
         try:
             self._epochs.flush()
         except OSError as error:
-            raise self._failed("Flushing", error) from error
+            raise self.failed("Flushing", error) from error
         sealed = [segment for segment in self._segments.from_offset(self.recovery_point) if segment.base_offset < up_to]
         paths = [path for segment in sealed for path in segment.paths]
         paths += self._producers.snapshots.paths(self.recovery_point, up_to)
@@ -372,8 +402,9 @@ class LocalLog:
             if self._cuts == cuts:
                 self.recovery_point = max(self.recovery_point, up_to)
                 self.durable_offset = max(self.durable_offset, up_to)
+                self._placed = True
 
-        return SealedFlush(self._disk, self.directory, paths, done)
+        return SealedFlush(self._disk, self.directory, paths, self._placing(), done)
 
     def close(self) -> None:
         """Writes what is only in memory and closes the files, cut to size and forced to disk."""
@@ -390,7 +421,7 @@ class LocalLog:
             for segment in self._segments:
                 segment.close()
         except OSError as error:
-            raise self._failed("Closing", error) from error
+            raise self.failed("Closing", error) from error
 
     def abandon(self) -> None:
         """Closes the files without writing: their disk has failed."""
@@ -402,6 +433,10 @@ class LocalLog:
         for segment in self._segments:
             segment.let_go()
 
+    def rest(self) -> None:
+        """Closes the files of a log that nobody writes to: the next append opens them again."""
+        self._segments.active.rest()
+
     def rename_directory(self, name: str) -> None:
         """Gives the log's directory another name, in the same place."""
         target = posixpath.join(self.parent_directory, name)
@@ -409,7 +444,13 @@ class LocalLog:
             self._disk.rename(self.directory, target)
             self._disk.sync_directory(self.parent_directory)
         except OSError as error:
-            raise self._failed("Renaming", error) from error
+            raise self.failed("Renaming", error) from error
+        self._placed = False
+        self.moved_to(name)
+
+    def moved_to(self, name: str) -> None:
+        """The directory has another name now."""
+        target = posixpath.join(self.parent_directory, name)
         self.directory = target
         self.name = name
         self._segments.move_to(target)
@@ -422,15 +463,22 @@ class LocalLog:
             self.abandon_for_readers()
             self._disk.remove_tree(self.directory)
         except OSError as error:
-            raise self._failed("Deleting", error) from error
+            raise self.failed("Deleting", error) from error
 
     def _damaged(self, offset: int, error: ProtocolError) -> KafkaError:
         return KafkaError(
             ErrorCode.CORRUPT_MESSAGE, f"{self.topic_partition} is damaged at or after offset {offset}: {error}."
         )
 
-    def _failed(self, doing: str, error: OSError, *, lost: bool = False) -> StorageError:
-        return StorageError(self.parent_directory, f"{doing} {self.topic_partition}", error, lost=lost)
+    def failed(self, doing: str, error: OSError, *, lost: bool = False) -> StorageError:
+        """The one way a failure of the disk takes, whoever was using the log: it is reported here, and only here.
+
+        The error returned is for whoever asked; with `lost` nobody knows any more what is on the disk.
+        """
+        failure = StorageError(self.parent_directory, f"{doing} {self.topic_partition}", error, lost=lost)
+        if self.report is not None:
+            self.report(failure)
+        return failure
 
     def __repr__(self) -> str:
         return f"Log({self.directory}, {self.log_start_offset}..{self.log_end_offset})"

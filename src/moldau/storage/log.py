@@ -173,7 +173,7 @@ class Log(LocalLog):
             if last + 1 - self.recovery_point >= config.flush_messages and not config.durable:
                 self.flush()
         except OSError as error:
-            raise self._failed("Appending", error) from error
+            raise self.failed("Appending", error) from error
         return AppendInfo(base, last, append_time, self.log_start_offset, timestamp, size)
 
     def append_as_follower(self, data: memoryview, start: int, end: int) -> AppendInfo:
@@ -215,7 +215,7 @@ class Log(LocalLog):
             if last + 1 - self.recovery_point >= self.config.flush_messages:
                 self.flush()
         except OSError as error:
-            raise self._failed("Appending", error) from error
+            raise self.failed("Appending", error) from error
         return AppendInfo(first, last, NO_TIMESTAMP, self.log_start_offset, latest, size)
 
     def _appended(self, segment: Segment, header: BatchHeader, position: int, data: memoryview, start: int) -> None:
@@ -300,7 +300,7 @@ class Log(LocalLog):
                             transactions = self._segments.aborted_between(offset, end)
                             aborted = [(one.producer_id, one.first_offset) for one in transactions]
             except OSError as error:
-                raise self._failed("Reading", error) from error
+                raise self.failed("Reading", error) from error
             except ProtocolError as error:
                 raise self._damaged(offset, error) from error
         return LogRead(records, self._high_watermark, self.log_start_offset, self.last_stable_offset, aborted)
@@ -312,7 +312,7 @@ class Log(LocalLog):
         try:
             begin, stop = self._locate(max(first, self.log_start_offset)), self._locate(end)
         except OSError as error:
-            raise self._failed("Reading", error) from error
+            raise self.failed("Reading", error) from error
         except ProtocolError as error:
             raise self._damaged(first, error) from error
         return self._segments.distance(begin, stop) if begin is not None and stop is not None else 0
@@ -359,7 +359,7 @@ class Log(LocalLog):
         try:
             return timestamp_search.find_latest(self._segments)
         except OSError as error:
-            raise self._failed("Reading", error) from error
+            raise self.failed("Reading", error) from error
         except ProtocolError as error:
             raise self._damaged(self.log_start_offset, error) from error
 
@@ -368,7 +368,7 @@ class Log(LocalLog):
         try:
             return timestamp_search.find_first(self._segments, timestamp, self.log_start_offset)
         except OSError as error:
-            raise self._failed("Reading", error) from error
+            raise self.failed("Reading", error) from error
         except ProtocolError as error:
             raise self._damaged(self.log_start_offset, error) from error
 

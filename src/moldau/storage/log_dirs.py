@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,7 +19,7 @@ from moldau.errors import MoldauError
 from moldau.runtime.ports import Disk, Lock, Random
 from moldau.storage.checkpoint import OffsetCheckpoint, replace_file
 from moldau.storage.file_names import parse_directory
-from moldau.types import Uuid, uuid_from_text, uuid_to_text
+from moldau.types import TopicPartition, Uuid, uuid_from_text, uuid_to_text
 
 META_PROPERTIES: Final = "meta.properties"
 LOCK: Final = ".lock"
@@ -75,6 +75,19 @@ class LogDirectory:
     @property
     def is_online(self) -> bool:
         return self.failure is None
+
+    @property
+    def checkpoints(self) -> tuple[OffsetCheckpoint, ...]:
+        return self.recovery_points, self.log_starts, self.high_watermarks, self.cleaner_offsets
+
+    def keep_entries(self, belongs: Callable[[TopicPartition], bool]) -> None:
+        """Drops from all checkpoints what belongs to no log any more, durably.
+
+        The files are Kafka's and name a topic, not its id. So what they say of a log must be gone before another of
+        the same name can be there: it would begin where the old one had been cut, or count as compacted.
+        """
+        for checkpoint in self.checkpoints:
+            checkpoint.keep(belongs)
 
     def take_clean_shutdown(self) -> bool:
         """Whether the last stop was clean. The mark is gone afterwards: a crash from now on counts as one."""

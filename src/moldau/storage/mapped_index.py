@@ -2,8 +2,9 @@
 
 While a segment is written its indexes have their full size, so that an entry is one store into memory; when it is
 closed they are cut to what they hold. An index that nobody asks is not opened: a log of a thousand old segments
-costs no descriptors for them. And a new one is no file before its first entry or its closing: most partitions of a
-large topic are idle, and two of the four files that each of them began with were its empty indexes.
+costs no descriptors for them, and neither does one that was opened and is not yet written to. And a new one is no file
+before its first entry or its closing: most partitions of a large topic are idle, and two of the four files that each of
+them began with were its empty indexes.
 
 Stores into a mapped file cannot fail with an error, they kill the process when the disk is full. So each new page is
 first written to in the ordinary way, which reserves its space and does report ENOSPC.
@@ -28,7 +29,8 @@ class MappedIndex:
 
     # fmt: off
     __slots__ = (
-        "_disk", "_map", "_max_bytes", "_path", "_reserved", "_size", "_unmade", "_view", "base_offset", "entries",
+        "_disk", "_growing", "_map", "_max_bytes", "_path", "_reserved", "_size", "_unmade", "_view", "base_offset",
+        "entries",
     )
     # fmt: on
 
@@ -40,6 +42,7 @@ class MappedIndex:
         self._size = 0
         self._reserved = 0
         self._unmade = False  # counts as an empty file of full size, and is none yet
+        self._growing = False  # of a segment being written: `entries` tells what the file holds, not its size
         self._path = path
         self.base_offset = base_offset
         self.entries = 0
@@ -58,8 +61,12 @@ class MappedIndex:
     # ------------------------------------------------------------------------------------------- open and close
 
     def load(self) -> None:
-        """Opens the file as it is; every entry in it counts."""
+        """Opens the file, unless there is nothing to be read in it. Of a closed segment every entry in it counts."""
         if self._map is not None or self._unmade:
+            return
+        if self._growing:
+            if self.entries:
+                self._make(self._size)
             return
         size = self._disk.size(self.path) if self._disk.exists(self.path) else 0
         self._map = self._disk.map(self.path, size)
@@ -69,6 +76,7 @@ class MappedIndex:
     def start_empty(self) -> None:
         """Gives the file its full size and forgets what it held."""
         self.entries = 0
+        self._growing = True
         if self._map is not None:
             self._resize(self._max_bytes)
         elif self._disk.exists(self.path):
@@ -78,18 +86,44 @@ class MappedIndex:
             self._set_size(self._max_bytes)
 
     def grow(self) -> None:
-        """Makes room for more entries: the segment is the one being written."""
+        """Allows for more entries: the segment is the one being written. The file grows with the first of them."""
         self.load()
-        if self._size != self._max_bytes:
-            self._resize(max(self._max_bytes, self.entries * self.ENTRY_SIZE))
+        self._growing = True
+        self._size = max(self._max_bytes, self.entries * self.ENTRY_SIZE)
+        self.rest()
+
+    def rest(self) -> None:
+        """Lets go of the file until somebody asks; whatever its size is, the entries are known."""
+        mapped, self._map = self._map, None
+        self._view = memoryview(b"")
+        if not self._unmade:
+            self._reserved = 0
+        if mapped is not None:
+            mapped.close()
 
     def trim(self) -> None:
         """Cuts the file to its entries: the segment is complete."""
+        size = self.entries * self.ENTRY_SIZE
         if self._unmade:
             self._make(0)
-        self.load()
-        if self._size != self.entries * self.ENTRY_SIZE:
-            self._resize(self.entries * self.ENTRY_SIZE)
+        elif self._growing and self._map is None:
+            self._cut(size)
+        else:
+            self.load()
+            size = self.entries * self.ENTRY_SIZE
+            if self._size != size:
+                self._resize(size)
+        self._growing = False
+
+    def _cut(self, size: int) -> None:
+        """Cuts a file that nobody has open."""
+        file = self._disk.open(self.path, create=True)
+        try:
+            if file.size() != size:
+                file.truncate(size)
+        finally:
+            file.close()
+        self._size, self._reserved = size, 0
 
     def flush(self) -> None:
         """Forces the file to disk, also one that was let go of: what was stored into it may not be there yet."""
@@ -105,7 +139,7 @@ class MappedIndex:
             sync_file(self._disk, self.path)
 
     def close(self) -> None:
-        if self._map is not None or self._unmade:
+        if self._map is not None or self._unmade or self._growing:
             self.trim()
             self.release()
 
@@ -141,7 +175,7 @@ class MappedIndex:
         end = (self.entries + 1) * self.ENTRY_SIZE
         if end <= self._reserved:
             return
-        if self._unmade:
+        if self._map is None:
             self._make(self._size)
         file = self._disk.open(self.path)
         try:
@@ -158,10 +192,9 @@ class MappedIndex:
         self._mapped(size)
 
     def _resize(self, size: int) -> None:
-        if self._unmade:
+        if self._map is None:
             self._make(size)
             return
-        assert self._map is not None
         self._view = memoryview(b"")
         try:
             self._map.resize(size)

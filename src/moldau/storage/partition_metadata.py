@@ -11,14 +11,16 @@ from moldau.storage.file_names import PARTITION_METADATA
 from moldau.types import ZERO_UUID, Uuid, uuid_from_text, uuid_to_text
 
 
-def write_topic_id(disk: Disk, directory: str, topic_id: Uuid) -> None:
-    """Not forced to disk: a thousand new partitions would take seconds, and a log whose file was lost in a power cut is
-    simply given its id again, because the metadata log knows it."""
+def write_topic_id(disk: Disk, directory: str, topic_id: Uuid, *, sync: bool = False) -> None:
+    """Not forced to disk for a new log: a thousand partitions would take seconds. It is when records are, for the first
+    time; an empty log whose file was lost in a power cut is simply given its id again, which the metadata log knows."""
     text = f"version: 0\ntopic_id: {uuid_to_text(topic_id)}"
     file = disk.open(posixpath.join(directory, PARTITION_METADATA), create=True)
     try:
         file.write(text.encode(), 0)
         file.truncate(len(text))
+        if sync:
+            file.sync()
     finally:
         file.close()
 

@@ -9,24 +9,70 @@ A log that is compacted and not deleted loses only what lies before its start, w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import suppress
+from typing import Final, Protocol
 
+from moldau.runtime.ports import Clock, Loop
 from moldau.storage.local_log import LocalLog
 from moldau.storage.segment import Segment
+from moldau.storage.storage_error import StorageError
 from moldau.types import TopicPartition
+
+# How many logs are looked at in one turn of the loop.
+_PER_TURN: Final = 100
+
+
+class Logs(Protocol):
+    @property
+    def logs(self) -> Mapping[TopicPartition, LocalLog]: ...
+
+    def get(self, partition: TopicPartition) -> LocalLog | None: ...
+
+
+class Keeper(Protocol):
+    """Who looks after compacted logs."""
+
+    @property
+    def busy(self) -> Container[TopicPartition]: ...
+
+    @property
+    def keeps(self) -> bool: ...
+
 
 # The segment, and the one behind it if there is one.
 Outlived = Callable[[Segment, Segment | None], bool]
 
 
-def apply_retention(logs: Iterable[LocalLog], now_ms: int, busy: Container[TopicPartition] = ()) -> None:
-    """Deletes what the logs no longer keep. Those in `busy` are being compacted and wait until later.
+class RetentionPass:
+    """Goes through all logs, some in each turn of the loop. Those that are compacted are the cleaner's, if it runs."""
 
-    StorageError if a disk refuses: logs after it have their turn next time.
-    """
-    for log in list(logs):
-        if log.topic_partition not in busy:
-            delete_old_segments(log, now_ms)
+    def __init__(self, logs: Logs, keeper: Keeper, clock: Clock, loop: Loop) -> None:
+        self._logs = logs
+        self._keeper = keeper
+        self._clock = clock
+        self._loop = loop
+        self._left: list[LocalLog] = []
+
+    def run(self) -> None:
+        """Begins a pass, unless one is under way."""
+        if not self._left:
+            self._left = list(self._logs.logs.values())
+            self._turn()
+
+    def _turn(self) -> None:
+        now = self._clock.now_ms()
+        for log in self._left[-_PER_TURN:]:
+            # It may have been deleted since the pass began.
+            if self._logs.get(log.topic_partition) is log and not self._is_kept_elsewhere(log):
+                with suppress(StorageError):  # it has reported that; the others have their turn
+                    delete_old_segments(log, now)
+        del self._left[-_PER_TURN:]
+        if self._left:
+            self._loop.call_soon(self._turn)
+
+    def _is_kept_elsewhere(self, log: LocalLog) -> bool:
+        return log.topic_partition in self._keeper.busy or (log.config.compact and self._keeper.keeps)
 
 
 def delete_old_segments(log: LocalLog, now_ms: int) -> int:

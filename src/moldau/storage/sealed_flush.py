@@ -16,12 +16,20 @@ from moldau.storage.checkpoint import sync_file
 class SealedFlush:
     """`run` anywhere, then `done` on the loop: only that moves the recovery point."""
 
-    __slots__ = ("_directory", "_disk", "_paths", "done")
+    __slots__ = ("_directory", "_disk", "_paths", "_placing", "done")
 
-    def __init__(self, disk: Disk, directory: str, paths: Sequence[str], done: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        paths: Sequence[str],
+        placing: Sequence[Callable[[], None]],
+        done: Callable[[], None],
+    ) -> None:
         self._disk = disk
         self._directory = directory
         self._paths = paths
+        self._placing = placing
         self.done = done
 
     def run(self) -> None:
@@ -30,3 +38,5 @@ class SealedFlush:
                 sync_file(self._disk, path)
         with suppress(FileNotFoundError):
             self._disk.sync_directory(self._directory)
+            for job in self._placing:
+                job()

@@ -119,8 +119,7 @@ class Segment:
         """Writes whole batches; OSError leaves the segment as it was."""
         if self._torn:
             self._mend()
-        file = self.file
-        assert file is not None
+        file = self.file or self.open_file()
         position = self.size
         size = len(data)
         indexed = self._bytes_since_entry > self.index_interval
@@ -152,12 +151,12 @@ class Segment:
         self.index_full = self.offset_index.is_full or self.time_index.is_full
 
     def become_active(self) -> None:
-        """Makes an existing segment the one that is written."""
-        self.open_file()
+        """Makes an existing segment the one that is written. Its files are opened when it is."""
+        self._max_timestamp, self._max_timestamp_offset = self._read_max_timestamp()
         self.offset_index.grow()
         self.time_index.grow()
         self.index_full = self.offset_index.is_full or self.time_index.is_full
-        self._max_timestamp, self._max_timestamp_offset = self._read_max_timestamp()
+        self.rest()
 
     def seal(self) -> None:
         """Makes the segment final: files cut to what they hold, and its latest timestamp in the time index."""
@@ -354,6 +353,13 @@ class Segment:
         self.file = None
         self.offset_index.release()
         self.time_index.release()
+        self.transaction_index.close()
+
+    def rest(self) -> None:
+        """The same for the segment being written: whatever it needs is opened again when somebody writes or reads."""
+        self.file = None
+        self.offset_index.rest()
+        self.time_index.rest()
         self.transaction_index.close()
 
     def rename(self, suffix: str) -> None:

@@ -58,7 +58,8 @@ class World:
         self.log = open_log(path, config, disk=self.disk)
         self.moved: list[Any] = []
         self.failed: list[Any] = []
-        commits = GroupCommit(self.turn, self.turn, self.moved.append, self.failed.append)
+        self.log.report = self.failed.append
+        commits = GroupCommit(self.turn, self.turn, self.moved.append)
         self.partition = Partition(TopicPartition("orders", 0), bytes(16), self.log, 1, commits.request)
         self.partition.become_leader(registration(), 0)
         self.disk.synced.clear()
@@ -126,7 +127,8 @@ def test_a_new_file_is_found_again_and_the_old_one_is_forced_too(tmp_path):
     world.disk.fault = lambda operation, path: directories.append(path) if operation == "sync_directory" else None
     world.turn.run_jobs()
     assert world.disk.synced == [str(tmp_path / "orders-0" / f"{base:020d}.log") for base in (0, 1)]
-    assert directories == [str(tmp_path / "orders-0")]
+    # The directory's own name too: it is new as well.
+    assert directories == [str(tmp_path / "orders-0"), str(tmp_path)]
     world.log.abandon()
 
 
@@ -169,7 +171,7 @@ def test_what_a_crash_left_counts_when_it_is_forced(tmp_path):
     log.abandon()
     disk, turn = FaultyDisk(), Turn()
     log = open_log(tmp_path, DURABLE, disk=disk, clean_shutdown=False)
-    partition = Partition(TopicPartition("orders", 0), bytes(16), log, 1, GroupCommit(turn, turn, print, print).request)
+    partition = Partition(TopicPartition("orders", 0), bytes(16), log, 1, GroupCommit(turn, turn, print).request)
     partition.become_leader(registration(), 0)
     assert log.high_watermark == 0
     turn.end_turn()
@@ -215,7 +217,7 @@ def test_an_acknowledgement_waits_for_the_disk(node, acks):
     log = node.node.replicas.get("safe", 0).log
 
     def fault(operation: str, path: str) -> None:
-        if operation == "sync" and "safe-0" in path:
+        if operation == "sync" and "safe-0" in path and path.endswith(".log"):
             held.append(f"{log.high_watermark} {log.log_end_offset}")
 
     node.runtime.disk.fault = fault

@@ -119,7 +119,10 @@ def test_a_replica_moves_and_nobody_notices(world, tmp_path, version):
     world.check()
     assert (world.log.high_watermark, world.log.directory) == (75, f"{target}/topic-0")
     assert world.futures() == []
-    world.node.node.logs.remove_deleted()
+    world.until(lambda: world.node.node.logs.retirement.is_idle)
+    world.node.node.upkeep.remove_deleted()
+    world.until(lambda: not world.node.node.logs.removal.waiting)
+    world.until(lambda: not [name for name in names_in(Path(before)) if name.startswith("topic")])
     assert [name for name in names_in(Path(before)) if name.startswith("topic")] == []
     # Idempotence goes on where it was.
     assert world.log.producers.entries[9].last_sequence == 74
@@ -220,8 +223,9 @@ def test_a_topic_deleted_while_it_moves(world, tmp_path):
     request = DeleteTopicsRequest(topic_names=["topic"], timeout_ms=1000)
     world.node.settle(world.node.node.controller.delete_topics(request, 5))
     jobs.run()
-    world.node.node.logs.remove_deleted()
-    assert not [name for name in names_in(Path(target)) if name.startswith("topic")]
+    world.until(lambda: world.node.node.logs.retirement.is_idle)
+    world.node.node.upkeep.remove_deleted()
+    world.until(lambda: not [name for name in names_in(Path(target)) if name.startswith("topic")])
 
 
 @pytest.mark.parametrize("renamed", [False, True])
@@ -235,11 +239,12 @@ def test_a_crash_between_the_two_names(world, tmp_path, renamed):
 
     def fault(operation, path):
         if operation == "rename" and (path.endswith("-future") if not renamed else path == f"{home}/topic-0"):
+            died.append(path)
             raise Died
 
     moves = world.node.node.services.log_moves
-    world.runtime.disk.fault = fault
     died = []
+    world.runtime.disk.fault = fault
     step = moves._step
     moves._step = lambda move: caught(step, move, died)
     world.move(target)

@@ -107,8 +107,11 @@ def test_an_index_opens_again_and_grows(tmp_path):
     assert index.is_full
     index.grow()
     assert not index.is_full
-    assert (tmp_path / "i.index").stat().st_size == 800
+    assert index._map is None, "it holds no descriptor before somebody writes"
+    assert index.lookup(BASE + 8) == 100
+    index.rest()
     index.make_room()
+    assert (tmp_path / "i.index").stat().st_size == 800
     index.append(BASE + 20, 500)
     assert index.lookup(BASE + 30) == 500
     index.close()

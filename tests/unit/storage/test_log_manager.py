@@ -9,6 +9,7 @@ from moldau.config.broker import BrokerConfig
 from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode, KafkaError
 from moldau.runtime.disk import RealDisk
+from moldau.storage.checkpoint_kinds import HIGH_WATERMARKS, RECOVERY_POINTS
 from moldau.storage.log_dirs import (
     LogDirError,
     MetaProperties,
@@ -19,6 +20,7 @@ from moldau.storage.log_dirs import (
     write_meta_properties,
 )
 from moldau.storage.log_manager import LogManager
+from moldau.storage.upkeep import Upkeep
 from moldau.types import TopicPartition, uuid_to_text
 
 ORDERS = TopicPartition("orders", 0)
@@ -33,6 +35,10 @@ def manager(*paths, disk=None, clock=None, cluster_id="cluster", **settings):
     return LogManager(
         BrokerConfig.parse(properties), disk or RealDisk(), clock or StoppedClock(), RANDOM, cluster_id=cluster_id
     )
+
+
+def upkeep(logs):
+    return Upkeep(logs, logs._clock)
 
 
 def started(*paths, **more):
@@ -188,7 +194,7 @@ def test_logs_come_back_after_a_crash(tmp_path):
     append(log, batch(b"a"))
     log.roll()
     log.flush()
-    logs.checkpoint_recovery_points()
+    upkeep(logs).checkpoint(RECOVERY_POINTS)
     append(log, batch(b"b"))
     logs.abandon()
     again = started(tmp_path / "a")
@@ -204,7 +210,7 @@ def test_the_high_watermark_is_kept_by_its_checkpoint(tmp_path):
     data = batch(b"a", b"b", b"c")
     log.append_as_leader(data, 0, len(data), 1)
     log.high_watermark = 2
-    logs.checkpoint_high_watermarks()
+    upkeep(logs).checkpoint(HIGH_WATERMARKS)
     logs.abandon()
     assert (tmp_path / "a" / "replication-offset-checkpoint").read_text() == "0\n1\norders 0 2\n"
     again = started(tmp_path / "a")
@@ -243,7 +249,7 @@ def test_recovery_points_go_back_before_the_logs_do(tmp_path):
     log.roll()
     append(log, batch(b"b"))
     log.flush()
-    logs.checkpoint_recovery_points()
+    upkeep(logs).checkpoint(RECOVERY_POINTS)
     checkpoint = tmp_path / "a" / "recovery-point-offset-checkpoint"
     assert checkpoint.read_text() == "0\n1\norders 0 1\n", "all but the segment that is still written"
     logs.truncate({ORDERS: 0})
@@ -275,10 +281,10 @@ def test_deleting_takes_two_steps(tmp_path):
     assert marked.endswith("-delete")
     append(logs.get_or_create(ORDERS, OTHER_ID, LogConfig()), batch(b"new"))
     assert len(waiting.read()) == waiting.length
-    logs.remove_deleted()
+    upkeep(logs).remove_deleted()
     assert (tmp_path / "a" / marked).exists()
     clock.now += 500
-    logs.remove_deleted()
+    upkeep(logs).remove_deleted()
     assert not (tmp_path / "a" / marked).exists()
     logs.delete(BILLS)
     logs.close()
@@ -293,7 +299,7 @@ def test_a_deletion_that_was_interrupted_is_finished(tmp_path):
     again = started(tmp_path / "a", clock=clock)
     assert again.get(ORDERS) is None
     clock.now += 60_000
-    again.remove_deleted()
+    upkeep(again).remove_deleted()
     assert not [name for name in names_in(tmp_path / "a") if name.startswith("orders")]
     again.close()
 
@@ -412,10 +418,10 @@ def test_overdue_logs_are_forced_to_disk(tmp_path):
     logs = started(tmp_path / "a", clock=clock)
     log = logs.get_or_create(ORDERS, ID, LogConfig(flush_ms=1000))
     append(log, batch(b"a"))
-    logs.flush_overdue()
+    upkeep(logs).flush_overdue()
     assert log.recovery_point == 0
     clock.now += 1000
-    logs.flush_overdue()
+    upkeep(logs).flush_overdue()
     assert log.recovery_point == 1
     logs.close()
 
@@ -441,19 +447,21 @@ class LaterWorkers:
 def test_closed_segments_are_forced_to_disk_beside_the_loop(tmp_path):
     disk, workers, failures = FailingDisk(), LaterWorkers(), []
     logs = started(tmp_path / "a", disk=disk)
+    logs.failed = failures.append
+    regular = Upkeep(logs, StoppedClock(), workers)
     log = logs.get_or_create(ORDERS, ID, LogConfig())
     append(log, batch(b"a"))
-    logs.flush_sealed(workers, failures.append)
+    regular.flush_sealed()
     assert workers.jobs == []
     log.roll()
     append(log, batch(b"b"))
-    logs.flush_sealed(workers, failures.append)
-    logs.flush_sealed(workers, failures.append)
+    regular.flush_sealed()
+    regular.flush_sealed()
     assert (len(workers.jobs), log.recovery_point) == (1, 0)
     workers.run()
     assert log.recovery_point == 1
     log.roll()
-    logs.flush_sealed(workers, failures.append)
+    regular.flush_sealed()
     disk.refuse = lambda operation, path: operation == "open"
     workers.run()
     assert log.recovery_point == 1
@@ -465,16 +473,18 @@ def test_closed_segments_are_forced_to_disk_beside_the_loop(tmp_path):
 def test_a_cut_during_the_flush_keeps_the_recovery_point_back(tmp_path):
     workers = LaterWorkers()
     logs = started(tmp_path / "a")
+    logs.failed = pytest.fail
+    regular = Upkeep(logs, StoppedClock(), workers)
     log = logs.get_or_create(ORDERS, ID, LogConfig())
     append(log, batch(b"a", b"b"))
     log.roll()
-    logs.flush_sealed(workers, pytest.fail)
+    regular.flush_sealed()
     log.truncate_to(0)
     append(log, batch(b"c", b"d"))
     workers.run()
     assert log.recovery_point == 0
     log.roll()
-    logs.flush_sealed(workers, pytest.fail)
+    regular.flush_sealed()
     logs.delete(ORDERS)
     workers.run()
     logs.close()
@@ -496,6 +506,6 @@ def test_silent_producers_are_forgotten(tmp_path):
     log = logs.get_or_create(ORDERS, ID, LogConfig())
     append(log, batch(b"a", producer_id=1, producer_epoch=0, base_sequence=0))
     clock.now += 86_400_000
-    logs.expire_producers()
+    upkeep(logs).expire_producers()
     assert not log.producers.entries
     logs.close()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from storage_kit import NOW, StoppedClock, append, batch, names_in, open_log, values_of
+from storage_kit import NOW, FailingDisk, StoppedClock, append, batch, names_in, open_log, values_of
 
 from moldau.config.topic import LogConfig
 from moldau.runtime.disk import RealDisk
 from moldau.storage.deferred_removal import DeferredRemoval
-from moldau.storage.retention import apply_retention, delete_old_segments
+from moldau.storage.retention import RetentionPass, delete_old_segments
+from moldau.types import TopicPartition
 
 HOUR = 3_600_000
 
@@ -22,7 +23,7 @@ def filled(path, clock, count=4, **more):
     """`count` segments of one record each, an hour apart, the newest now."""
     log = open_log(path, config(**more), clock=clock)
     for index in range(count):
-        append(log, batch(b"%d" % index, timestamp=clock.now - (count - 1 - index) * HOUR))
+        append(log, batch(b"%d" % index, key=b"k", timestamp=clock.now - (count - 1 - index) * HOUR))
     assert len(log.segments) == count
     return log
 
@@ -152,10 +153,70 @@ def test_files_are_removed_in_two_steps(tmp_path, clock):
     log.close()
 
 
-def test_busy_logs_wait_for_their_turn(tmp_path, clock):
-    log = filled(tmp_path, clock, retention_ms=0)
-    apply_retention([log], clock.now + HOUR, {log.topic_partition})
-    assert log.log_start_offset == 0
-    apply_retention([log], clock.now + HOUR)
-    assert log.log_start_offset == 4
+class Keeper:
+    def __init__(self, *busy, keeps=True):
+        self.busy, self.keeps = busy, keeps
+
+
+class Turns:
+    """A loop of which the test runs every turn."""
+
+    def __init__(self):
+        self.ready = []
+
+    def call_soon(self, callback):
+        self.ready.append(callback)
+
+    def run(self):
+        turns = 0
+        while self.ready:
+            turns += 1
+            self.ready.pop(0)()
+        return turns
+
+
+class Logs:
+    def __init__(self, logs):
+        self.logs = {log.topic_partition: log for log in logs}
+        self.get = self.logs.get
+
+
+@pytest.mark.parametrize(
+    ("policy", "busy", "keeps", "goes"),
+    [
+        ("delete", False, True, True),
+        ("delete", True, True, False),
+        ("both", False, True, False),
+        ("both", False, False, True),
+        ("both", True, False, False),
+    ],
+)
+def test_a_log_has_one_keeper(tmp_path, clock, policy, busy, keeps, goes):
+    """What is being compacted waits, and what is compacted at all is the cleaner's, if there is one."""
+    log = filled(tmp_path, clock, retention_ms=0, compact=policy == "both")
+    clock.now += HOUR
+    keeper = Keeper(*[log.topic_partition] * busy, keeps=keeps)
+    RetentionPass(Logs([log]), keeper, clock, Turns()).run()
+    assert log.log_start_offset == (4 if goes else 0)
     log.close()
+
+
+def test_a_pass_over_many_logs_takes_many_turns_and_goes_on_after_a_failure(tmp_path, clock):
+    logs = []
+    for number in range(250):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        logs.append(filled(directory, clock, retention_ms=0))
+        logs[-1].topic_partition = TopicPartition("orders", number)
+    clock.now += HOUR
+    loop = Turns()
+    broken = logs[100].segments.disk = FailingDisk()
+    broken.refuse = lambda operation, path: True
+    found = RetentionPass(Logs(logs), Keeper(), clock, loop)
+    found.run()
+    assert sum(log.log_start_offset == 4 for log in logs) == 100
+    found.run()  # one at a time
+    assert loop.run() == 2
+    assert [index for index, log in enumerate(logs) if log.log_start_offset != 4] == [100]
+    for log in logs:
+        log.close()

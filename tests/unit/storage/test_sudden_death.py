@@ -12,10 +12,12 @@ from storage_kit import CountingRandom, StoppedClock, append, batch, marker, ope
 from moldau.config.broker import BrokerConfig
 from moldau.config.topic import LogConfig
 from moldau.runtime.disk import RealDisk
+from moldau.storage.checkpoint_kinds import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS
 from moldau.storage.file_names import CLEANED
 from moldau.storage.log import Log, Origin
 from moldau.storage.log_manager import LogManager
 from moldau.storage.segment import Segment
+from moldau.storage.upkeep import Upkeep
 from moldau.types import TopicPartition
 
 CONFIG = LogConfig(segment_bytes=300, index_interval_bytes=80, segment_index_bytes=240, file_delete_delay_ms=0)
@@ -265,10 +267,11 @@ def test_while_a_manager_creates_writes_deletes_and_stops():
                 append(log, batch(b"%d" % number * 40))
                 written.append(number)
             append(other, batch(b"1"))
-            logs.checkpoint_recovery_points()
+            upkeep = Upkeep(logs, StoppedClock())
+            upkeep.checkpoint(RECOVERY_POINTS)
             logs.delete(bills)
-            logs.checkpoint_log_starts()
-            logs.checkpoint_high_watermarks()
+            upkeep.checkpoint(LOG_STARTS)
+            upkeep.checkpoint(HIGH_WATERMARKS)
             logs.close()
         except Died:
             for directory in logs.directories:

@@ -1,0 +1,134 @@
+"""What is done with the logs of a node now and then: checkpoints, overdue flushes, files to remove.
+
+A checkpoint may lag behind the logs, never run ahead of them: an old recovery point only makes the next start slower.
+The offsets are collected on the loop, the files are written off it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from moldau.runtime.ports import Clock, Workers
+from moldau.storage.checkpoint_kinds import CheckpointKind
+from moldau.storage.log import Log
+from moldau.storage.log_dirs import LogDirectory
+from moldau.storage.log_manager import LogManager
+from moldau.storage.sealed_flush import SealedFlush
+from moldau.storage.storage_error import StorageError
+from moldau.types import TopicPartition
+
+
+class Upkeep:
+    """Without `workers` everything is done in place."""
+
+    def __init__(self, logs: LogManager, clock: Clock, workers: Workers | None = None) -> None:
+        self._logs = logs
+        self._clock = clock
+        self._workers = workers
+        self._flushing: set[TopicPartition] = set()
+        # Files being written → whether they must be written once more.
+        self._writing: dict[str, bool] = {}
+        self._ends: dict[Log, int] = {}
+
+    # ------------------------------------------------------------------------------------------------- checkpoints
+
+    def checkpoint(self, kind: CheckpointKind, path: str | None = None) -> None:
+        """Writes one kind of checkpoint, in every directory or in the one at `path`."""
+        for directory in self._logs.directories:
+            if directory.is_online and path in (None, directory.path):
+                self._checkpoint(directory, kind)
+
+    def _checkpoint(self, directory: LogDirectory, kind: CheckpointKind) -> None:
+        checkpoint = kind.file(directory)
+        if checkpoint.path in self._writing:
+            self._writing[checkpoint.path] = True
+            return
+        offsets = kind.offsets(self._logs.logs_in(directory.path).values())
+        if offsets == checkpoint.entries:
+            return
+        self._writing[checkpoint.path] = False
+
+        def written(error: BaseException | None) -> None:
+            again = self._writing.pop(checkpoint.path)
+            if isinstance(error, OSError):
+                self._logs.report(StorageError(directory.path, "Writing a checkpoint", error))
+            elif error is not None:
+                raise error
+            elif again and directory.is_online:
+                self._checkpoint(directory, kind)
+
+        self._logs.work_in(directory.path).submit(lambda: checkpoint.write(offsets), written)
+
+    # ----------------------------------------------------------------------------------------------------- flushing
+
+    def flush_overdue(self) -> None:
+        """Forces logs to disk that have waited for `flush.ms`."""
+        now = self._clock.now_ms()
+        for log in list(self._logs.logs.values()):
+            if now - log.last_flush_ms >= log.config.flush_ms:
+                log.flush()
+
+    def flush_sealed(self) -> None:
+        """Forces closed segments to disk off the loop, so that a crash finds little to read again."""
+        for partition, log in list(self._logs.logs.items()):
+            if partition in self._flushing:
+                continue
+            flush = log.sealed_flush()
+            if flush is None:
+                continue
+            self._flushing.add(partition)
+            done = self._flushed(partition, log, flush)
+            if self._workers is not None:
+                self._workers.submit(flush.run, done)
+            else:
+                try:
+                    flush.run()
+                except OSError as error:
+                    done(None, error)
+                else:
+                    done(None, None)
+
+    def _flushed(
+        self, partition: TopicPartition, log: Log, flush: SealedFlush
+    ) -> Callable[[None, BaseException | None], None]:
+        def done(_: None, error: BaseException | None) -> None:
+            self._flushing.discard(partition)
+            if error is None:
+                flush.done()
+            elif isinstance(error, OSError):
+                log.failed("Flushing", error, lost=True)
+            else:
+                raise error
+
+        return done
+
+    # --------------------------------------------------------------------------------------------------------- rest
+
+    def expire_producers(self) -> None:
+        now = self._clock.now_ms()
+        for log in self._logs.logs.values():
+            log.producers.expire(now)
+
+    def close_idle_files(self) -> None:
+        """Closes the files of logs nobody has written to since the last time: each holds up to three descriptors."""
+        ends = {log: log.log_end_offset for log in self._logs.logs.values()}
+        for log, end in ends.items():
+            if self._ends.get(log) == end:
+                log.rest()
+        self._ends = ends
+
+    def remove_deleted(self) -> None:
+        """Removes files and directories whose time has come, and goes on with what was held up on its way there."""
+        self._logs.retirement.retry()
+        removal = self._logs.removal
+        due = removal.take_due()
+        if self._workers is None:
+            removal.remove(due)
+        elif due:
+            self._workers.submit(lambda: removal.remove(due), _removed)
+
+
+def _removed(_: None, error: BaseException | None) -> None:
+    """A file that cannot be removed is no error: its name tells the next start that it is to go."""
+    if error is not None:
+        raise error
