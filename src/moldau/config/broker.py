@@ -118,6 +118,31 @@ class BrokerConfig(
         changed.__dict__["originals"] = self.originals
         return changed
 
+    def with_stored(self, cluster: Mapping[str, str], broker: Mapping[str, str]) -> tuple[BrokerConfig, list[str]]:
+        """The same for settings that are stored already, with those that cannot be taken over, and why.
+
+        They were allowed when they were set, but the file may have changed since, or the rules. A node must start with
+        them: as many of them count as go together, the others are as if they had not been set.
+        """
+        try:
+            return self.with_dynamic(cluster, broker), []
+        except ConfigError:
+            waiting = {**cluster, **broker}
+        config, taken = self, dict[str, str]()
+        refusals: dict[str, str] = {}
+        progress = True
+        while progress:  # some are allowed only together with others
+            progress = False
+            for name, text in list(waiting.items()):
+                try:
+                    config = self.with_dynamic({**taken, name: text}, {})
+                except ConfigError as error:
+                    refusals[name] = str(error)
+                else:
+                    taken[name] = waiting.pop(name)
+                    progress = True
+        return config, [f"{name}={waiting[name]} is not taken over: {refusals[name]}" for name in waiting]
+
     def for_listener(self, setting: Setting[T], listener: str, mechanism: str | None = None) -> T:
         """A setting as it counts on one listener, and there for one SASL mechanism."""
         prefix = f"{_LISTENER_PREFIX}{listener}.".lower()

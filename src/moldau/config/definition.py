@@ -182,13 +182,15 @@ def one_of(*words: str) -> Allowed[str]:
     return Allowed(f"one of {', '.join(words)}", lambda value: value in words)
 
 
-def each_of(*words: str, may_be_empty: bool) -> Allowed[Sequence[str]]:
-    """A list of some of `words`, none of them twice."""
+def each_of(*words: str, may_be_empty: bool, may_repeat: bool = False) -> Allowed[Sequence[str]]:
+    """A list of some of `words`, none of them twice unless it `may_repeat`."""
     text = f"a list of {', '.join(words)}" + ("" if may_be_empty else " with at least one of them")
-    return Allowed(
-        text,
-        lambda value: (bool(value) or may_be_empty) and len(set(value)) == len(value) and set(value) <= set(words),
-    )
+
+    def is_allowed(value: Sequence[str]) -> bool:
+        distinct = set(value)
+        return (bool(value) or may_be_empty) and (may_repeat or len(distinct) == len(value)) and distinct <= set(words)
+
+    return Allowed(text, is_allowed)
 
 
 def distinct(*, may_be_empty: bool) -> Allowed[Sequence[str]]:

@@ -102,7 +102,7 @@ class TopicSettings:
         "The share of a log that must be uncompacted before it is compacted.",
         synonyms=("log.cleaner.min.cleanable.ratio",))
     cleanup_policy = Setting(
-        "cleanup.policy", LIST, ("delete",), each_of("compact", "delete", may_be_empty=True), MEDIUM,
+        "cleanup.policy", LIST, ("delete",), each_of("compact", "delete", may_be_empty=True, may_repeat=True), MEDIUM,
         "What happens to old segments: deleted by age and size, compacted to the last record of each key, both, or, "
         "with an empty list, nothing.",
         synonyms=("log.cleanup.policy",))
@@ -230,6 +230,34 @@ def topic_config(defaults: LogConfig, overrides: Mapping[str, str]) -> LogConfig
     config = replace(defaults, **_attributes(values))
     check_together(config)
     return config
+
+
+def stored_topic_config(defaults: LogConfig, overrides: Mapping[str, str]) -> tuple[LogConfig, list[str]]:
+    """The same for settings that are stored already, with what is wrong about them instead of ConfigError.
+
+    They were allowed when they were set, but the broker's may have changed since, or the rules. A node must run with
+    them: what a topic asks for itself stands, and an inherited value that contradicts it gives way; what cannot be
+    understood counts as not set.
+    """
+    if not overrides:
+        return defaults, []
+    try:
+        return topic_config(defaults, overrides), []
+    except ConfigError as error:
+        remarks = [str(error)]
+    values: dict[str, Any] = {}
+    for name, text in overrides.items():
+        try:
+            values.update(parse_topic_overrides({name: text}))
+        except ConfigError as error:
+            remarks.append(str(error))
+    config = replace(defaults, **_attributes(values))
+    if config.min_compaction_lag_ms > config.max_compaction_lag_ms:
+        if "min.compaction.lag.ms" in values:
+            config = replace(config, max_compaction_lag_ms=config.min_compaction_lag_ms)
+        else:
+            config = replace(config, min_compaction_lag_ms=config.max_compaction_lag_ms)
+    return config, list(dict.fromkeys(remarks))
 
 
 def check_together(config: LogConfig) -> None:

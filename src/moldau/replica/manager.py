@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 
-from moldau.config.topic import LogConfig, topic_config
+from moldau.config.topic import LogConfig, stored_topic_config
 from moldau.errors import ErrorCode, KafkaError, MoldauError
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import EMPTY_IMAGE, MetadataImage, ResourceType
@@ -289,7 +289,10 @@ class ReplicaManager:
     def config_in(self, image: MetadataImage, topic: str) -> LogConfig:
         """The settings of a topic as an image has them."""
         overrides: Mapping[str, str] = image.configs.topic(topic)
-        return topic_config(self._defaults, overrides) if overrides else self._defaults
+        config, remarks = stored_topic_config(self._defaults, overrides)
+        for remark in remarks:
+            logger.error("a stored setting of the topic %s is not taken as it is: %s", topic, remark)
+        return config
 
     # -------------------------------------------------------------------------------------------- operations
 

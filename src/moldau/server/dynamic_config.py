@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 
 from moldau.config.broker import BrokerConfig
-from moldau.config.definition import ConfigError
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage, ResourceType
 from moldau.server.context import Services
@@ -14,7 +13,10 @@ logger = logging.getLogger("moldau.server")
 
 
 class DynamicConfig:
-    """A publisher: the file's settings, above them those of the cluster, above both those of this broker."""
+    """A publisher: the file's settings, above them those of the cluster, above both those of this broker.
+
+    No stored setting can keep a node from starting or end it: what does not go with the others is told and left out.
+    """
 
     def __init__(self, static: BrokerConfig, services: Services) -> None:
         self._static = static
@@ -25,12 +27,11 @@ class DynamicConfig:
         names = ("", str(self._static.node_id))
         if not any(delta.config_changed(ResourceType.BROKER, name) for name in names):
             return
-        try:
-            config = self._static.with_dynamic(image.configs.broker(None), image.configs.broker(self._static.node_id))
-        except ConfigError as error:
-            # The controller has checked them, but perhaps with another version of the rules.
-            logger.error("the dynamic settings of the broker are not taken over: %s", error)
-            return
+        # The controller has checked them, but perhaps with another file beside it, or another version of the rules.
+        stored = image.configs
+        config, remarks = self._static.with_stored(stored.broker(None), stored.broker(self._static.node_id))
+        for remark in remarks:
+            logger.error("a stored setting of the broker: %s", remark)
         for remark in config.remarks:
             if remark not in self._told:
                 logger.warning("%s", remark)

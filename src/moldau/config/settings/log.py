@@ -43,7 +43,7 @@ LOG_SYNONYMS: Final = (
     ("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
 )
 
-_POLICIES: Final[Allowed[Any]] = each_of("compact", "delete", may_be_empty=True)
+_POLICIES: Final[Allowed[Any]] = each_of("compact", "delete", may_be_empty=True, may_repeat=True)
 
 
 # fmt: off
