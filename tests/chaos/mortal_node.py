@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import select
 import signal
 import socket
@@ -17,12 +18,13 @@ READY_SECONDS = 60.0
 
 
 class MortalNode:
-    def __init__(self, data: Path, settings: Mapping[str, str]) -> None:
+    def __init__(self, data: Path, settings: Mapping[str, str], *, descriptors: int | None = None) -> None:
         self.data = data
         self.address = ("127.0.0.1", _free_port())
         self.bootstrap = f"127.0.0.1:{self.address[1]}"
         self.log = data.with_name(data.name + ".log")
         self._settings = dict(settings)
+        self._descriptors = descriptors
         self._process: subprocess.Popen[bytes] | None = None
         self.slowest_start = 0.0
 
@@ -35,12 +37,33 @@ class MortalNode:
         # Compiled modules are kept: hundreds of starts are most of the time these tests take.
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=environment)
+            self._process = subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=environment,
+                preexec_fn=None if self._descriptors is None else self._limit_descriptors,
+            )
         line = self._first_line(self._process, began + READY_SECONDS)
         if not line.startswith(b"ready "):
             self.kill()
             raise AssertionError(f"the node did not start again; it said {line!r}\n{self.log_tail()}")
         self.slowest_start = max(self.slowest_start, time.monotonic() - began)
+
+    def _limit_descriptors(self) -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (self._descriptors, self._descriptors))
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def open_files(self) -> list[str]:
+        """The files of its data that the descriptors of the process point to."""
+        directory = Path(f"/proc/{self.pid}/fd")
+        targets = [os.readlink(directory / name) for name in os.listdir(directory)]
+        return [target for target in targets if target.startswith(str(self.data) + "/")]
 
     @property
     def is_running(self) -> bool:
@@ -54,11 +77,17 @@ class MortalNode:
             if process.stdout is not None:
                 process.stdout.close()
 
-    def stop(self) -> None:
+    def stop(self, number: int = signal.SIGTERM, *, seconds: float = 60.0) -> None:
+        """An orderly stop: exit status 0 within the time."""
         process, self._process = self._process, None
         assert process is not None
-        process.terminate()
-        process.communicate(timeout=60)
+        process.send_signal(number)
+        try:
+            process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise AssertionError(f"it did not stop within {seconds} s\n{self.log_tail()}") from None
         assert process.returncode == 0, self.log_tail()
 
     def pause(self) -> None:

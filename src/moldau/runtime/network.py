@@ -26,6 +26,13 @@ ACCEPTS_PER_TURN: Final = 32
 _ACCEPT_RETRY_SECONDS: Final = 0.5
 _EXHAUSTED: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
+# Of the descriptors a process may have, so many are kept for files: whoever runs short turns away new connections
+# before records can no longer be written.
+_KEPT_SHARE: Final = 10
+_KEPT_AT_LEAST: Final = 32
+_KEPT_AT_MOST: Final = 1000
+_HOW_TO_RAISE: Final = "raise the limit of open files (ulimit -n, or LimitNOFILE in a systemd unit)"
+
 _Address: TypeAlias = tuple[Any, ...]
 _Candidate: TypeAlias = tuple[int, _Address]
 
@@ -33,9 +40,16 @@ _DEFAULT_OPTIONS: Final = SocketOptions()
 
 
 class EpollNetwork:
-    def __init__(self, loop: Reactor, workers: Callable[[], Workers] | None = None) -> None:
-        """`workers` look up host names, because that may take seconds; without them the lookup is done in place."""
+    def __init__(
+        self, loop: Reactor, workers: Callable[[], Workers] | None = None, descriptors: int | None = None
+    ) -> None:
+        """`workers` look up host names, because that may take seconds; without them the lookup is done in place.
+
+        `descriptors` is how many the process may have; some of them are kept from connections.
+        """
         self._loop = loop
+        # The operating system gives out the lowest that is free: the number of a new one tells how many are in use.
+        self.highest_descriptor = None if descriptors is None else descriptors - _kept(descriptors)
         self._workers = workers
         self._buffers = ReceiveBuffers()
         self._transports: set[FramedTransport] = set()
@@ -175,15 +189,30 @@ class TcpListener:
                     self._wait_for_descriptors(error)
                     return
                 continue  # the peer gave up before its turn came
+            if self._network.highest_descriptor is not None and connected.fileno() > self._network.highest_descriptor:
+                connected.close()
+                self._tell_refused()
+                continue
             self._exhausted = False
             self._network.accepted(connected, _plain_address(address), self.address, self._accept, self._max_frame)
 
     def _wait_for_descriptors(self, error: OSError) -> None:
         if not self._exhausted:
             self._exhausted = True
-            logger.error("no new connections can be accepted on %s:%d: %s", *self.address, error.strerror)
+            hint = f"; {_HOW_TO_RAISE}" if error.errno == errno.EMFILE else ""
+            logger.error("no new connections can be accepted on %s:%d: %s%s", *self.address, error.strerror, hint)
         self._retry = self._network.loop.call_later(_ACCEPT_RETRY_SECONDS, self._try_again)
         self._update_interest()
+
+    def _tell_refused(self) -> None:
+        """Once, until somebody is let in again."""
+        if not self._exhausted:
+            self._exhausted = True
+            logger.error(
+                "connections on %s:%d are refused: the descriptors left are kept for files; %s",
+                *self.address,
+                _HOW_TO_RAISE,
+            )
 
     def _try_again(self) -> None:
         self._retry = None
@@ -273,6 +302,10 @@ class _Connector:
             self._loop.unregister(self._socket.fileno())
             self._socket.close()
             self._socket = None
+
+
+def _kept(descriptors: int) -> int:
+    return min(max(descriptors // _KEPT_SHARE, _KEPT_AT_LEAST), _KEPT_AT_MOST, descriptors // 2)
 
 
 def _secure() -> ModuleType:

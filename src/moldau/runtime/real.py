@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import sys
 
 from moldau.runtime.chance import SystemRandom
 from moldau.runtime.clock import SystemClock
@@ -16,13 +17,13 @@ class RealRuntime:
     """What a node runs on outside the simulator. `close` ends it: threads first, then sockets, then the loop."""
 
     def __init__(self) -> None:
-        _allow_many_descriptors()
+        descriptors = _allow_many_descriptors()
         self.clock = SystemClock()
         self.random = SystemRandom()
         self.disk = RealDisk()
         self.loop = Reactor()
         self.workers = ThreadWorkers(self.loop.call_from_thread)
-        self.network = EpollNetwork(self.loop, lambda: self.workers)
+        self.network = EpollNetwork(self.loop, lambda: self.workers, descriptors)
 
     def close(self) -> None:
         self.workers.close()
@@ -30,8 +31,9 @@ class RealRuntime:
         self.loop.close()
 
 
-def _allow_many_descriptors() -> None:
-    """Every connection and every segment holds one; the usual soft limit of 1024 is soon used up."""
+def _allow_many_descriptors() -> int:
+    """Every connection and every segment holds one; the usual soft limit of 1024 is soon used up. Returns the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard if hard != resource.RLIM_INFINITY else sys.maxsize

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
+
+# How long the end of a process waits for jobs that are under way.
+CLOSE_SECONDS: Final = 10.0
 
 
 class ThreadWorkers:
@@ -37,15 +41,19 @@ class ThreadWorkers:
             thread.start()
         self._jobs.put((job, done))
 
-    def close(self) -> None:
-        """Lets the jobs already submitted finish; their results still reach a loop that keeps running."""
+    def close(self, patience: float = CLOSE_SECONDS) -> None:
+        """Lets the jobs already submitted finish; their results still reach a loop that keeps running.
+
+        A job that waits for a disk which does not answer is left behind: the process must be able to end.
+        """
         if self._closed:
             return
         self._closed = True
         for _ in self._threads:
             self._jobs.put(None)
+        deadline = time.monotonic() + patience
         for thread in self._threads:
-            thread.join()
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     def _work(self) -> None:
         while (item := self._jobs.get()) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,6 +70,7 @@ class FailingDisk:
     def __init__(self) -> None:
         self._disk = RealDisk()
         self.bytes_left: int | None = None
+        self.code = errno.EIO
         self.refuse: Callable[[str, str], bool] = lambda operation, path: False
 
     def open(self, path: str, *, create: bool = False) -> Any:
@@ -81,7 +83,7 @@ class FailingDisk:
 
     def _check(self, operation: str, path: str) -> None:
         if self.refuse(operation, path):
-            raise OSError(errno.EIO, "Input/output error", path)
+            raise OSError(self.code, os.strerror(self.code), path)
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._disk, name)

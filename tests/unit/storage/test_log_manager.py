@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 
 import pytest
@@ -408,6 +409,18 @@ def test_a_stop_that_fails_is_not_called_clean(tmp_path):
     assert values_of(again.get(ORDERS)) == [b"a"]
     assert values_of(again.get(BILLS)) == [b"b"]
     again.close()
+
+
+def test_a_want_of_descriptors_at_the_start_is_no_failing_disk(tmp_path):
+    logs = started(tmp_path / "a")
+    append(logs.get_or_create(ORDERS, ID, LogConfig()), batch(b"a"))
+    logs.close()
+    disk = FailingDisk()
+    disk.refuse = lambda operation, path: operation in ("open", "map") and "orders-0" in path
+    disk.code = errno.EMFILE
+    with pytest.raises(LogDirError, match=r"could not be opened.*ulimit -n"):
+        started(tmp_path / "a", disk=disk)
+    started(tmp_path / "a").close()
 
 
 # --------------------------------------------------------------------------------------------------- regular work
