@@ -204,9 +204,10 @@ class Node:
         self._is_loaded = True
         self.metadata.add_publisher(self.replicas)
         leadership = CoordinatorLeadership(
-            self._config.node_id, {CONSUMER_OFFSETS: self.groups, TRANSACTION_STATE: self.transactions.runtime}
+            self._config.node_id,
+            {CONSUMER_OFFSETS: self.groups, TRANSACTION_STATE: self.transactions.runtime},
+            self.replicas,
         )
-        self.replicas.opened_late = leadership.opened_late
         self.metadata.add_publisher(leadership)
         self.metadata.add_publisher(self.snapshots)
         advertised = [_reachable(e, self.server.address(e.name)) for e in self._config.advertised_broker_endpoints]

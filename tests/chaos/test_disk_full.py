@@ -7,12 +7,17 @@ tests/simulation/test_node_disk_failures.py.
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import confluent_kafka
 import pytest
+from confluent_kafka import Consumer
 from mortal_node import MortalNode
 
 from moldau.client.admin.topics import NewTopic, create_topics
@@ -80,6 +85,17 @@ def fill(writing: Writing) -> KafkaError:
     raise AssertionError("the disk never became full")
 
 
+def fill_up(path: Path) -> None:
+    """Takes every page that is left."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT)
+    try:
+        with suppress(OSError):
+            while True:
+                os.write(fd, bytes(4096))
+    finally:
+        os.close(fd)
+
+
 @pytest.mark.parametrize("flush", ["9223372036854775807", "1"], ids=["buffered", "durable"])
 def test_a_full_disk_refuses_writes_serves_reads_and_recovers(small_disk: Path, flush: str) -> None:
     first, second = small_disk / "filler-1", small_disk / "filler-2"
@@ -109,6 +125,81 @@ def test_a_full_disk_refuses_writes_serves_reads_and_recovers(small_disk: Path, 
             assert writing.write() is None
             _, found = cluster.run(read_back(WHERE))
             ledger.partition(WHERE).check(found)
+        assert not node.tracebacks(), node.tracebacks()
+    finally:
+        node.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_node_on_a_full_disk_can_be_stopped_and_started(small_disk: Path, number: int) -> None:
+    filler = small_disk / "filler"
+    filler.write_bytes(bytes(FILLER))
+    node = MortalNode(small_disk / "data", {"log.index.size.max.bytes": "8192"})
+    node.log = small_disk.with_name("node.log")
+    node.start()
+    ledger = Ledger()
+    try:
+        with Cluster(node.bootstrap, timeout=30.0) as cluster:
+            (created,) = cluster.run(create_topics([NewTopic("t", 1, 1)]))
+            assert created.error is None
+            writing = Writing(cluster, ledger)
+            fill(writing)
+            fill_up(small_disk / "rest")
+            node.stop(number)
+            assert f"shutting down on {signal.Signals(number).name}" in node.log_tail()
+            assert "could not be closed in order" in node.log_tail()
+            filler.unlink()
+            node.start()
+            assert "was not closed in order" in node.log_tail()
+            assert writing.write() is None
+            _, found = cluster.run(read_back(WHERE))
+            ledger.partition(WHERE).check(found)
+        assert not node.tracebacks(), node.tracebacks()
+    finally:
+        node.kill()
+
+
+def test_a_coordinator_s_partition_that_found_no_room_is_served_when_there_is(small_disk: Path) -> None:
+    """Nobody has to restart anything: the group is answered as soon as its partition could be created."""
+    filler = small_disk / "filler"
+    filler.write_bytes(bytes(FILLER))
+    metadata = small_disk.with_name("metadata")
+    node = MortalNode(
+        small_disk / "data",
+        {
+            "log.index.size.max.bytes": "8192",
+            "offsets.topic.num.partitions": "1",
+            "metadata.log.dir": str(metadata),
+        },
+    )
+    node.log = small_disk.with_name("node.log")
+    node.start()
+    try:
+        with Cluster(node.bootstrap, timeout=30.0) as cluster:
+            (created,) = cluster.run(create_topics([NewTopic("t", 1, 1)]))
+            assert created.error is None
+        fill_up(small_disk / "rest")
+        # Not a page is left, so nothing can be written into the directory of a new partition.
+        consumer = Consumer(
+            {"bootstrap.servers": node.bootstrap, "group.id": "g", "session.timeout.ms": 6000, "log_level": 0}
+        )
+        try:
+            where = confluent_kafka.TopicPartition("t", 0, 5)
+            with pytest.raises(confluent_kafka.KafkaException):
+                consumer.commit(offsets=[where], asynchronous=False)
+            filler.unlink()
+            (small_disk / "rest").unlink()
+            deadline = time.monotonic() + 60
+            while True:
+                try:
+                    consumer.commit(offsets=[where], asynchronous=False)
+                    break
+                except confluent_kafka.KafkaException:
+                    assert time.monotonic() < deadline, node.log_tail()
+            (committed,) = consumer.committed([where], timeout=20)
+            assert committed.offset == 5
+        finally:
+            consumer.close()
         assert not node.tracebacks(), node.tracebacks()
     finally:
         node.kill()

@@ -164,7 +164,12 @@ class Appends:
             for place, pending in self._pending:
                 if pending.error != ErrorCode.NONE:
                     self._refuse_at(place, KafkaError(pending.error))
-            later.resolve(answer())
+            try:
+                response = answer()
+            except Exception as error:
+                later.fail(error)  # whoever asked is told, and nobody else
+                return
+            later.resolve(response)
 
         appends = [pending for _, pending in self._pending]
         partitions = [pending.partition for pending in appends]

@@ -4,16 +4,20 @@ An operation is watched under one or more keys (partitions) and has a deadline. 
 calls `check`; whatever is complete then answers through its own callback. Deadlines stand in a timing wheel, so
 thousands of parked fetches cost nothing while they wait.
 
-An operation completes exactly once, by its condition or by its deadline, always on the loop's thread.
+An operation completes exactly once, by its condition or by its deadline, always on the loop's thread. One whose answer
+fails is reported and is over; neither those beside it nor whoever woke them have anything to do with that.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
 
 from moldau.runtime.ports import Clock, Loop, TimerHandle
 from moldau.runtime.timing_wheel import TimingWheel, WheelTimer
+
+logger = logging.getLogger("moldau.replica")
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -46,8 +50,19 @@ class DelayedOperation:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self.finish(expired)
+        try:
+            self.finish(expired)
+        except Exception:
+            logger.exception("the answer of a waiting %s failed", type(self).__name__)
         return True
+
+    def can_complete(self) -> bool:
+        """Whether it need not wait any longer; also when that cannot be found out, for then its answer says why."""
+        try:
+            return self.ready()
+        except Exception:
+            logger.exception("what a waiting %s waits for cannot be told", type(self).__name__)
+            return True
 
 
 class Purgatory(Generic[Key]):
@@ -85,7 +100,7 @@ class Purgatory(Generic[Key]):
         for operation in operations:
             if operation.completed:
                 continue
-            if operation.ready():
+            if operation.can_complete():
                 operation.complete()
                 finished += 1
             else:

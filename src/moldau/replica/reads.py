@@ -75,8 +75,13 @@ class Reads:
         later: Deferred[A] = Deferred()
 
         def respond() -> None:
-            self._read()
-            later.resolve(answer())
+            try:
+                self._read()
+                response = answer()
+            except Exception as error:
+                later.fail(error)  # whoever asked is told, and nobody else
+                return
+            later.resolve(response)
 
         waiting = [
             WaitingRead(partition, asked[2], asked[3])

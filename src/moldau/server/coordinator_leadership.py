@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
+from moldau.errors import KafkaError
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
+from moldau.replica.manager import ReplicaManager
 from moldau.replica.partition import Partition
 
 
@@ -23,9 +25,11 @@ class Coordinator(Protocol):
 
 
 class CoordinatorLeadership:
-    def __init__(self, broker_id: int, coordinators: Mapping[str, Coordinator]) -> None:
+    def __init__(self, broker_id: int, coordinators: Mapping[str, Coordinator], replicas: ReplicaManager) -> None:
         self._broker_id = broker_id
         self._coordinators = coordinators
+        self._replicas = replicas
+        replicas.opened_late = self.opened_late
 
     def on_image(self, delta: MetadataDelta, image: MetadataImage) -> None:
         for coordinator in self._coordinators.values():
@@ -40,7 +44,8 @@ class CoordinatorLeadership:
             coordinator = self._coordinators[topic.name]
             for index, state in topic.partitions.items():
                 if state.leader == self._broker_id:
-                    coordinator.load(index, state.leader_epoch)
+                    if self._is_open(topic.name, index):
+                        coordinator.load(index, state.leader_epoch)
                 else:
                     coordinator.unload(index, state.leader_epoch)
 
@@ -48,7 +53,11 @@ class CoordinatorLeadership:
         """A partition is open that could not be when the metadata told of it."""
         coordinator = self._coordinators.get(partition.topic_partition.topic)
         if coordinator is not None and partition.is_leader:
-            index = partition.topic_partition.partition
-            # It was told to load this epoch once, and could not: to be told again it must have forgotten that.
-            coordinator.unload(index, None)
-            coordinator.load(index, partition.leader_epoch)
+            coordinator.load(partition.topic_partition.partition, partition.leader_epoch)
+
+    def _is_open(self, topic: str, index: int) -> bool:
+        try:
+            self._replicas.get(topic, index)
+        except KafkaError:
+            return False
+        return True

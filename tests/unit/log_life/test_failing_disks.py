@@ -13,6 +13,12 @@ from storage_kit import batch
 from moldau.errors import ErrorCode
 from moldau.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from moldau.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
 from moldau.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from moldau.storage.checkpoint_kinds import RECOVERY_POINTS
 
@@ -184,3 +190,43 @@ def test_a_failing_checkpoint_takes_its_directory_offline(world):
             break
         world.turn()
     assert [world.node.node.logs.is_online(world.home[index]) for index in (0, 1)] == [False, True]
+
+
+def list_offsets(world, index, timestamp):
+    partition = ListOffsetsPartition(partition_index=index, timestamp=timestamp, current_leader_epoch=-1)
+    request = ListOffsetsRequest(topics=[ListOffsetsTopic(name="topic", partitions=[partition])])
+    return world.node.ask(request, 7, ListOffsetsResponse).topics[0].partitions[0].error_code
+
+
+def produced(world, index):
+    """Several segments, so that a search by time has to look into files."""
+    for value in (b"a", b"b"):
+        assert world.produce(index, value) == 0
+        world.replicas.get("topic", index).log.roll()
+
+
+@pytest.mark.parametrize("timestamp", [1, -3], ids=["by time", "the latest"])
+def test_a_disk_that_fails_under_a_search_by_time_goes_offline_too(world, timestamp, caplog):
+    """Whoever asked: the log tells of it, and no caller has to."""
+    produced(world, 0)
+    world.fail(
+        world.home[0], lambda operation, path: broken(operation, path) if operation in ("read", "open") else None
+    )
+    assert list_offsets(world, 0, timestamp) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert [world.node.node.logs.is_online(world.home[index]) for index in (0, 1)] == [False, True]
+    assert len([record for record in caplog.records if "offline now" in record.message]) == 1
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE])
+def test_a_want_of_descriptors_takes_nothing_offline(world, code, caplog):
+    produced(world, 0)
+    world.fail(
+        world.home[0], lambda operation, path: OSError(code, "Too many open files") if operation == "open" else None
+    )
+    assert list_offsets(world, 0, 1) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert list_offsets(world, 0, 1) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert world.node.node.logs.is_online(world.home[0])
+    assert len([record for record in caplog.records if "ulimit -n" in record.message]) == 1
+    world.mend()
+    assert list_offsets(world, 0, 1) == 0
+    assert world.produce(0) == 0

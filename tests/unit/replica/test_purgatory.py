@@ -141,3 +141,42 @@ def test_a_key_that_goes_away_completes_what_waits_for_it(purgatory: Purgatory[s
     purgatory.wait(operation, ["a"], 1000)
     purgatory.complete_all("a")
     assert operation.finished == ["done"]
+
+
+class Broken(Waiting):
+    def __init__(self, where: str) -> None:
+        super().__init__(ready=True)
+        self.where = ""
+        self._breaks = where
+
+    def ready(self) -> bool:
+        if self.where and self._breaks == "ready":
+            raise RuntimeError("no")
+        return bool(self.where)
+
+    def finish(self, expired: bool) -> None:
+        super().finish(expired)
+        if self._breaks == "finish":
+            raise RuntimeError("no")
+
+
+@pytest.mark.parametrize("breaks", ["ready", "finish"])
+@pytest.mark.parametrize("how", ["check", "complete_all", "expire"])
+def test_one_that_fails_is_nobody_else_s_trouble(
+    purgatory: Purgatory[str], time: FakeTime, breaks: str, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    before, broken, after = Waiting(), Broken(breaks), Waiting()
+    for operation in (before, broken, after):
+        purgatory.wait(operation, ["a", "b"], 1000)
+    before.is_ready = after.is_ready = True
+    broken.where = "now"
+    if how == "check":
+        assert purgatory.check("a") == 3
+    elif how == "complete_all":
+        purgatory.complete_all("a")
+    else:
+        time.pass_ms(2000)
+    assert before.finished == after.finished == ["expired" if how == "expire" else "done"]
+    assert len(broken.finished) == 1
+    assert ("Broken" in caplog.text) == (breaks == "finish" or how == "check")
+    assert purgatory.waiting == 0
