@@ -64,7 +64,7 @@ def test_a_restart_needs_no_more_descriptors_than_there_were(node: MortalNode, c
     else:
         node.kill()
     node.start()
-    assert len(files_of_wide(node)) <= before
+    assert files_of_wide(node) == [], "none is opened before it is used"
     with cluster_of(node) as cluster:
         write(cluster, PARTITIONS)
         assert len(files_of_wide(node)) <= before

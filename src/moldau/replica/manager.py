@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from itertools import islice
 
 from moldau.config.topic import LogConfig, stored_topic_config
 from moldau.errors import ErrorCode, KafkaError, MoldauError
@@ -32,8 +31,9 @@ logger = logging.getLogger("moldau.replica")
 # A disk counts as full until so many bytes of it are free, lest every freed block be news.
 ROOM_AGAIN = 16 << 20
 
-# How many partitions are opened in one turn of the loop; each is a directory and a few files.
+# How many partitions are opened in one turn of the loop, and for how long: each is a directory and a few files.
 _OPENED_PER_TURN = 16
+_OPENING_SECONDS = 0.008
 
 # DeleteRecords: "up to the high watermark".
 HIGH_WATERMARK = -1
@@ -160,14 +160,16 @@ class ReplicaManager:
             else:
                 self._arriving[local.topic_partition] = local
         # Before the node serves anybody it may take its time; and who is set aside as a stray must be known then.
-        self._open_arriving(_OPENED_PER_TURN if self._metadata_complete else len(self._arriving))
+        self._open_arriving()
 
-    def _open_arriving(self, limit: int = _OPENED_PER_TURN) -> None:
-        for place in list(islice(self._arriving, limit)):
-            # One of them may have been opened, or given up, for another.
-            local = self._arriving.pop(place, None)
-            if local is not None:
-                self._take_on(local)
+    def _open_arriving(self) -> None:
+        until = self._clock.monotonic() + _OPENING_SECONDS
+        opened = 0
+        while self._arriving and not (
+            self._metadata_complete and (opened >= _OPENED_PER_TURN or self._clock.monotonic() > until)
+        ):
+            self._take_on(self._arriving.pop(next(iter(self._arriving))))
+            opened += 1
         if self._arriving and not self._opening:
             self._opening = True
             self._loop.call_soon(self._open_more)

@@ -435,7 +435,7 @@ class LocalLog:
 
     def rest(self) -> None:
         """Closes the files of a log that nobody writes to: the next append opens them again."""
-        self._segments.active.rest()
+        self._segments.rest()
 
     def rename_directory(self, name: str) -> None:
         """Gives the log's directory another name, in the same place."""

@@ -91,6 +91,13 @@ class LogSegments:
             del self._in_use[oldest]
             oldest.let_go()
 
+    def rest(self) -> None:
+        """Closes the files of all segments until somebody needs them."""
+        for segment in self._in_use:
+            segment.let_go()
+        self._in_use.clear()
+        self.active.rest()
+
     def distance(self, begin: tuple[Segment, int], end: tuple[Segment, int]) -> int:
         """The bytes between two places of the log."""
         total = end[1] - begin[1]

@@ -121,6 +121,8 @@ class LogLoader:
         self._epochs.truncate_from_end(end)
         self._epochs.truncate_from_start(start)
         self._load_producers(start, end, clean)
+        # Thousands of logs are opened at a start, and few of them are used at once.
+        self._segments.rest()
         return LoadedLog(
             self._topic_partition,
             self._segments,

@@ -156,6 +156,7 @@ class Segment:
         self.offset_index.grow()
         self.time_index.grow()
         self.index_full = self.offset_index.is_full or self.time_index.is_full
+        self.set_age_limit(self._age_limit)  # reads the first batch, if that has not been done
         self.rest()
 
     def seal(self) -> None:
