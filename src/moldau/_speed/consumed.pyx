@@ -2,9 +2,11 @@
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_SET_ITEM
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from cython cimport freelist, no_gc
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from moldau._speed.codec cimport (
     FAULT_TRAILING,
@@ -19,94 +21,27 @@ from moldau._speed.codec cimport (
 )
 
 from moldau._speed.faults import fault
+from moldau._speed.reference.consumed import ConsumerRecord
 
 
-# no_gc as for Record: an application would have to put a record inside its own value to make a cycle.
-@no_gc
-@freelist(1024)
-cdef class ConsumerRecord:
-    cdef public object topic
-    cdef public object key
-    cdef public object value
-    cdef list _headers
-    cdef public int64_t offset
-    cdef public int64_t timestamp
-    cdef public int32_t partition
-    cdef public int32_t leader_epoch
-    cdef public int32_t serialized_key_size
-    cdef public int32_t serialized_value_size
-    cdef public int32_t serialized_header_size
-    cdef public int8_t timestamp_type
+cdef extern from *:
+    """
+    static PyObject *new_tuple(PyTypeObject *type, Py_ssize_t size) { return type->tp_alloc(type, size); }
 
-    _fields = (
-        "topic", "partition", "leader_epoch", "offset", "timestamp", "timestamp_type", "key", "value", "headers",
-        "checksum", "serialized_key_size", "serialized_value_size", "serialized_header_size",
-    )
+    /* Not for the collector: an application would have to put a record inside its own value to make a cycle. Thousands
+       of them per poll would otherwise set it off all the time. */
+    static void leave_alone(PyObject *made) {
+        if (PyObject_GC_IsTracked(made))
+            PyObject_GC_UnTrack(made);
+    }
+    """
+    object new_tuple(PyTypeObject *type, Py_ssize_t size)
+    void leave_alone(object made)
 
-    def __init__(
-        self,
-        topic,
-        int32_t partition,
-        int32_t leader_epoch,
-        int64_t offset,
-        int64_t timestamp,
-        int8_t timestamp_type,
-        key,
-        value,
-        headers=None,
-        checksum=None,
-        int32_t serialized_key_size=-1,
-        int32_t serialized_value_size=-1,
-        int32_t serialized_header_size=-1,
-    ):
-        self.topic = topic
-        self.partition = partition
-        self.leader_epoch = leader_epoch
-        self.offset = offset
-        self.timestamp = timestamp
-        self.timestamp_type = timestamp_type
-        self.key = key
-        self.value = value
-        self._headers = headers
-        self.serialized_key_size = serialized_key_size
-        self.serialized_value_size = serialized_value_size
-        self.serialized_header_size = serialized_header_size
 
-    @property
-    def headers(self):
-        if self._headers is None:
-            self._headers = []
-        return self._headers
-
-    @headers.setter
-    def headers(self, list headers):
-        self._headers = headers
-
-    @property
-    def checksum(self):
-        return None
-
-    def _asdict(self):
-        return {name: getattr(self, name) for name in self._fields}
-
-    def __iter__(self):
-        return iter([getattr(self, name) for name in self._fields])
-
-    def __len__(self):
-        return 13
-
-    def __getitem__(self, index):
-        return tuple(self)[index]
-
-    def __eq__(self, other):
-        if type(other) is not ConsumerRecord and not isinstance(other, tuple):
-            return NotImplemented
-        return tuple(self) == tuple(other)
-
-    __hash__ = None
-
-    def __repr__(self):
-        return f"ConsumerRecord({', '.join(f'{name}={value!r}' for name, value in self._asdict().items())})"
+cdef inline void put(object target, Py_ssize_t at, object item) noexcept:
+    Py_INCREF(item)
+    PyTuple_SET_ITEM(target, at, item)
 
 
 cdef inline object bytes_or_none(const uint8_t *p, int32_t size):
@@ -126,9 +61,13 @@ cdef class BatchCursor:
     cdef object topic
     cdef object key_deserializer
     cdef object value_deserializer
-    cdef int32_t partition
-    cdef int32_t leader_epoch
-    cdef int8_t timestamp_type
+    cdef object partition
+    cdef object leader_epoch
+    cdef object timestamp_type
+    cdef object timestamp
+    cdef object value_size
+    cdef int64_t last_timestamp
+    cdef int32_t last_value_size
 
     def __init__(
         self,
@@ -172,7 +111,6 @@ cdef class BatchCursor:
     def take(self, Py_ssize_t most):
         cdef list records = []
         cdef record_parts parts
-        cdef ConsumerRecord record
         cdef const uint8_t *after
         cdef int code = 0
         while self.left and most > 0:
@@ -180,25 +118,7 @@ cdef class BatchCursor:
             if after == NULL:
                 raise fault(code, self.next - <const uint8_t *> self.view.buf)
             if parts.offset >= self.first_offset:
-                record = ConsumerRecord.__new__(ConsumerRecord)
-                record.topic = self.topic
-                record.partition = self.partition
-                record.leader_epoch = self.leader_epoch
-                record.timestamp_type = self.timestamp_type
-                record.offset = parts.offset
-                record.timestamp = parts.timestamp
-                record.serialized_key_size = max(-1, parts.key_size)
-                record.serialized_value_size = max(-1, parts.value_size)
-                record.key = bytes_or_none(parts.key, parts.key_size)
-                record.value = bytes_or_none(parts.value, parts.value_size)
-                if self.key_deserializer is not None:
-                    record.key = self.key_deserializer(record.key)
-                if self.value_deserializer is not None:
-                    record.value = self.value_deserializer(record.value)
-                record.serialized_header_size = -1
-                if parts.header_count:
-                    read_headers(record, &parts, after)
-                records.append(record)
+                records.append(self.record(&parts, after))
                 most -= 1
             self.next = after
             self.left -= 1
@@ -206,13 +126,51 @@ cdef class BatchCursor:
             raise fault(FAULT_TRAILING, self.next - <const uint8_t *> self.view.buf)
         return records
 
+    cdef object record(self, record_parts *parts, const uint8_t *end):
+        cdef object key = bytes_or_none(parts.key, parts.key_size)
+        cdef object value = bytes_or_none(parts.value, parts.value_size)
+        cdef list headers = []
+        cdef int32_t header_size = -1
+        cdef object made
+        cdef bint plain = self.key_deserializer is None and self.value_deserializer is None
+        if self.key_deserializer is not None:
+            key = self.key_deserializer(key)
+        if self.value_deserializer is not None:
+            value = self.value_deserializer(value)
+        if parts.header_count:
+            header_size = read_headers(headers, parts, end)
+        # What records of a batch have in common is made once.
+        if parts.timestamp != self.last_timestamp or self.timestamp is None:
+            self.last_timestamp = parts.timestamp
+            self.timestamp = parts.timestamp
+        if parts.value_size != self.last_value_size or self.value_size is None:
+            self.last_value_size = parts.value_size
+            self.value_size = max(-1, parts.value_size)
+        made = new_tuple(<PyTypeObject *> ConsumerRecord, 13)
+        put(made, 0, self.topic)
+        put(made, 1, self.partition)
+        put(made, 2, self.leader_epoch)
+        put(made, 3, parts.offset)
+        put(made, 4, self.timestamp)
+        put(made, 5, self.timestamp_type)
+        put(made, 6, key)
+        put(made, 7, value)
+        put(made, 8, headers)
+        put(made, 9, None)
+        put(made, 10, max(-1, parts.key_size))
+        put(made, 11, self.value_size)
+        put(made, 12, header_size)
+        if plain:
+            leave_alone(headers)
+            leave_alone(made)
+        return made
 
-cdef int read_headers(ConsumerRecord record, record_parts *parts, const uint8_t *end) except -1:
+
+cdef int32_t read_headers(list headers, record_parts *parts, const uint8_t *end) except -2:
     cdef int32_t key_size = 0, value_size = 0, index, total = 0
     cdef const uint8_t *key = NULL
     cdef const uint8_t *value = NULL
     cdef const uint8_t *p = parts.headers
-    cdef list headers = []
     for index in range(parts.header_count):
         p = take_header(p, end, &key, &key_size, &value, &value_size)
         if p == NULL:
@@ -222,6 +180,4 @@ cdef int read_headers(ConsumerRecord record, record_parts *parts, const uint8_t 
             bytes_or_none(value, value_size),
         ))
         total += key_size + max(value_size, 0)
-    record._headers = headers
-    record.serialized_header_size = total
-    return 0
+    return total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
@@ -62,6 +63,16 @@ def test_damage_is_noticed_and_deserializers_may_fail(kind: Any, speed: Any) -> 
 @pytest.mark.parametrize("kind", [consumed, reference], ids=["compiled", "reference"])
 def test_applications_can_make_records_for_their_own_tests(kind: Any) -> None:
     record = kind.ConsumerRecord("t", 0, -1, 5, 6, 0, b"k", b"v")
-    assert record == ("t", 0, -1, 5, 6, 0, b"k", b"v", [], None, -1, -1, -1)
+    assert record == ("t", 0, -1, 5, 6, 0, b"k", b"v", (), None, -1, -1, -1)
+    assert isinstance(record, tuple)
+    assert record._replace(value=b"w").value == b"w"
     assert record[3] == record.offset == 5
     assert "value=b'v'" in repr(record)
+
+
+def test_records_are_nothing_to_the_garbage_collector() -> None:
+    """Thousands of them per poll would make it run again and again, over all of them."""
+    batch = encode_batch([(0, b"k", b"1", []), (0, None, b"x", [("h", b"y")])])
+    for record in consumed.BatchCursor(_speed.read_header(batch), batch, 61, len(batch), "t", 0, 0).take(10):
+        assert not gc.is_tracked(record)
+        assert not gc.is_tracked(record.headers)

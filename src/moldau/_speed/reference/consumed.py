@@ -6,86 +6,30 @@ hundred per poll: memory that was just freed is used again, instead of ten thous
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from moldau._speed.reference.codec import BatchHeader
 from moldau._speed.reference.records import Record, decode_records
 from moldau.types import Buffer
 
 
-class ConsumerRecord:
-    """Reads like kafka-python's: by name, and like a tuple in the order of `_fields`."""
+class ConsumerRecord(NamedTuple):
+    """kafka-python's record, by name and in the same order. The kernel makes the same class."""
 
-    _fields: ClassVar[tuple[str, ...]] = (
-        "topic",
-        "partition",
-        "leader_epoch",
-        "offset",
-        "timestamp",
-        "timestamp_type",
-        "key",
-        "value",
-        "headers",
-        "checksum",
-        "serialized_key_size",
-        "serialized_value_size",
-        "serialized_header_size",
-    )
-
-    __slots__ = _fields
-
-    def __init__(
-        self,
-        topic: str,
-        partition: int,
-        leader_epoch: int,
-        offset: int,
-        timestamp: int,
-        timestamp_type: int,
-        key: Any,
-        value: Any,
-        headers: list[tuple[str, bytes | None]] | None = None,
-        checksum: None = None,
-        serialized_key_size: int = -1,
-        serialized_value_size: int = -1,
-        serialized_header_size: int = -1,
-    ) -> None:
-        self.topic = topic
-        self.partition = partition
-        self.leader_epoch = leader_epoch
-        self.offset = offset
-        self.timestamp = timestamp
-        self.timestamp_type = timestamp_type
-        self.key = key
-        self.value = value
-        self.headers: list[tuple[str, bytes | None]] = [] if headers is None else headers
-        self.checksum = checksum
-        self.serialized_key_size = serialized_key_size
-        self.serialized_value_size = serialized_value_size
-        self.serialized_header_size = serialized_header_size
-
-    def _asdict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self._fields}
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter([getattr(self, name) for name in self._fields])
-
-    def __len__(self) -> int:
-        return len(self._fields)
-
-    def __getitem__(self, index: int) -> Any:
-        return tuple(self)[index]
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self) and not isinstance(other, tuple):
-            return NotImplemented
-        return tuple(self) == tuple(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"ConsumerRecord({', '.join(f'{name}={value!r}' for name, value in self._asdict().items())})"
+    topic: str
+    partition: int
+    leader_epoch: int
+    offset: int
+    timestamp: int
+    timestamp_type: int
+    key: Any
+    value: Any
+    headers: Sequence[tuple[str, bytes | None]] = ()
+    checksum: None = None
+    serialized_key_size: int = -1
+    serialized_value_size: int = -1
+    serialized_header_size: int = -1
 
 
 class BatchCursor:

@@ -43,7 +43,7 @@ class Deserializers(NamedTuple):
 
     key: Deserialize = None
     value: Deserialize = None
-    finish: Callable[[ConsumerRecord], None] | None = None
+    finish: Callable[[ConsumerRecord], ConsumerRecord] | None = None
 
 
 AS_THEY_ARE: Final = Deserializers()
@@ -120,10 +120,7 @@ class FetchedRecords:
 
     def _finished(self, records: list[ConsumerRecord]) -> list[ConsumerRecord]:
         finish = self._deserializers.finish
-        if finish is not None:
-            for record in records:
-                finish(record)
-        return records
+        return records if finish is None else [finish(record) for record in records]
 
     def _one_by_one(self, most: int) -> list[ConsumerRecord]:
         records = self.take(1)

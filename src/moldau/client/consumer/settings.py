@@ -137,11 +137,11 @@ def _deserializers(key: Any, value: Any) -> Deserializers:
     if of_key is None and of_value is None:
         return Deserializers(*functions)
 
-    def finish(record: ConsumerRecord) -> None:
-        new_key = record.key if of_key is None else of_key(record, record.key)
-        if of_value is not None:
-            record.value = of_value(record, record.value)
-        record.key = new_key
+    def finish(record: ConsumerRecord) -> ConsumerRecord:
+        return record._replace(
+            key=record.key if of_key is None else of_key(record, record.key),
+            value=record.value if of_value is None else of_value(record, record.value),
+        )
 
     return Deserializers(*functions, finish)
 
