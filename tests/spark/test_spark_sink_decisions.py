@@ -248,7 +248,7 @@ def test_a_lost_answer_costs_an_id(desk: Desk, monkeypatch: pytest.MonkeyPatch) 
     from moldau.spark.sink import transaction
 
     taken: list[str] = []
-    take = transaction.TaskKeeper.take
+    take = transaction.TaskTransactionManager.take
 
     def first_is_lost(self: Any, name: str, timeout_ms: int) -> Any:
         taken.append(name)
@@ -257,7 +257,7 @@ def test_a_lost_answer_costs_an_id(desk: Desk, monkeypatch: pytest.MonkeyPatch) 
             raise AnswerLost(lost.code, str(lost))
         return take(self, name, timeout_ms)
 
-    monkeypatch.setattr(transaction.TaskKeeper, "take", first_is_lost)
+    monkeypatch.setattr(transaction.TaskTransactionManager, "take", first_is_lost)
     message = desk.write(desk.job(0), "a")
     assert len(set(taken)) == 2
     desk.commit(desk.job(0), message)

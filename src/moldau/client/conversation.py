@@ -33,8 +33,8 @@ NOT_THERE: Final = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UN
 class Ask:
     """One request to one node; the step's result is the response object.
 
-    `timeout` is for requests that a broker may keep for longer than usual before it answers, and `lane` names another
-    connection to the same node for them, so that they hold up nobody else. (The blocking face has one for everything.)
+    `timeout` is for requests that a broker may keep for longer than usual before it answers, and `channel` names
+    another connection to the same node for them, so that they hold up nobody else.
     """
 
     request: Request
@@ -42,7 +42,7 @@ class Ask:
     at_most: int | None = None
     answered: bool = True
     timeout: float | None = None
-    lane: str = ""
+    channel: str = ""
 
 
 @dataclass(slots=True, frozen=True)

@@ -18,7 +18,7 @@ from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest, Fi
 _SEVERAL_KEYS: Final = 4
 
 # A coordinator keeps a join until the whole group is there, so it is asked over a connection of its own.
-LANE: Final = "coordinator"
+CHANNEL: Final = "coordinator"
 
 # Codes that say: somebody else, or not yet.
 MOVED: Final = frozenset(
@@ -76,7 +76,7 @@ class CoordinatorOf:
         """Asks the coordinator once; a failure of the connection makes it unknown."""
         node = yield from self.find()
         try:
-            return (yield replace(ask, to=node, lane=LANE))
+            return (yield replace(ask, to=node, channel=CHANNEL))
         except KafkaError as error:
             self.doubt(error)
             raise

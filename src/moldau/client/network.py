@@ -14,11 +14,11 @@ from moldau.client.addresses import Address
 from moldau.client.backoff import Backoff
 from moldau.client.chance import shuffle
 from moldau.client.conversation import ANY_NODE, CONTROLLER, Ask, Conversation, Learn
+from moldau.client.driver import ConversationDriver, into
 from moldau.client.errors import ConnectionFailed, NoBrokerAnswers, not_let_in
 from moldau.client.link import Link
 from moldau.client.metadata import ClusterView
 from moldau.client.security import OPEN, Security
-from moldau.client.talk import Talk, into
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, MoldauError, error_code
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 _TICK: Final = 0.5
 
-MAIN_LANE: Final = ""
+MAIN_CHANNEL: Final = ""
 
 
 class ClientNetwork:
@@ -101,36 +101,36 @@ class ClientNetwork:
 
     # ------------------------------------------------------------------------------------------------- connections
 
-    def link(self, node: int, lane: str = MAIN_LANE) -> Link:
+    def link(self, node: int, channel: str = MAIN_CHANNEL) -> Link:
         """The link to a node of the view, made now if there is none; it may still be connecting.
 
-        Answers come in order. Who asks what a broker may answer late (a fetch) does so on a lane of its own, and holds
-        up nobody else.
+        Answers come in order. Who asks what a broker may answer late (a fetch) does so on a channel of its own, and
+        holds up nobody else.
         """
         broker = self.view.brokers.get(node)
         if broker is None:
             raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"There is no broker with id {node}.")
-        return self._link(broker.address, lane)
+        return self._link(broker.address, channel)
 
-    def blocked_for(self, node: int, lane: str = MAIN_LANE) -> float:
+    def blocked_for(self, node: int, channel: str = MAIN_CHANNEL) -> float:
         """Seconds until a node that could not be reached may be tried again."""
         broker = self.view.brokers.get(node)
-        if broker is None or (broker.address, lane) in self._links:
+        if broker is None or (broker.address, channel) in self._links:
             return 0.0
         return max(0.0, self._failures.get(broker.address, (0, 0.0))[1] - self.clock.monotonic())
 
-    def _link(self, address: Address, lane: str = MAIN_LANE) -> Link:
-        link = self._links.get((address, lane))
+    def _link(self, address: Address, channel: str = MAIN_CHANNEL) -> Link:
+        link = self._links.get((address, channel))
         if link is None:
             if self._closed:
                 raise ConnectionFailed("The client is closed.")
-            link = self._links[address, lane] = Link(
+            link = self._links[address, channel] = Link(
                 address,
                 self._network,
                 self.clock,
                 client_id=self.client_id,
                 connect_timeout=self._connect_timeout,
-                lost=lambda link, error: self._lost(link, lane),
+                lost=lambda link, error: self._lost(link, channel),
                 security=self._security,
             )
             link.ready.then(self._stands)
@@ -140,9 +140,9 @@ class ClientNetwork:
         if link is not None:
             self._failures.pop(link.address, None)
 
-    def _lost(self, link: Link, lane: str) -> None:
-        if self._links.get((link.address, lane)) is link:
-            del self._links[link.address, lane]
+    def _lost(self, link: Link, channel: str) -> None:
+        if self._links.get((link.address, channel)) is link:
+            del self._links[link.address, channel]
         count = self._failures.get(link.address, (0, 0.0))[0]
         self._failures[link.address] = (count + 1, self.clock.monotonic() + self._reconnect.delay(count))
         if not self._closed:
@@ -157,8 +157,8 @@ class ClientNetwork:
     def _any(self) -> Deferred[Link]:
         """A link that stands, to whichever node answers first in order of preference."""
         found: Deferred[Link] = Deferred()
-        for (_, lane), link in self._links.items():
-            if link.versions is not None and lane == MAIN_LANE:
+        for (_, channel), link in self._links.items():
+            if link.versions is not None and channel == MAIN_CHANNEL:
                 found.resolve(link)
                 return found
         known = [broker.address for broker in self.view.brokers.values()]
@@ -212,7 +212,7 @@ class ClientNetwork:
             if node == ANY_NODE:
                 self._any().then(send)
             else:
-                send(self.link(node, ask.lane), None)
+                send(self.link(node, ask.channel), None)
         except MoldauError as error:
             answer.fail(error)
         return answer
@@ -268,9 +268,9 @@ class ClientNetwork:
 
     def perform(self, conversation: Conversation[T], timeout: float) -> Deferred[T]:
         """Has a conversation; all its steps together may take `timeout` seconds."""
-        talk = Talk(self, conversation, timeout)
-        talk.go_on(None, None)
-        return talk.result
+        driver = ConversationDriver(self, conversation, timeout)
+        driver.go_on(None, None)
+        return driver.result
 
     def watch(self, watcher: Callable[[ClusterView], None]) -> None:
         """`watcher(view)` after each answer about the cluster."""

@@ -1,7 +1,7 @@
 """How a client's connections are secured: TLS or not, SASL or not, from kafka-python's settings.
 
-Both kinds of connection take it from here, the blocking one and the one on a loop. What cannot be done is refused when
-the client is made: a setting for security that is silently ignored is worse than none.
+What cannot be done is refused when the client is made: a setting for security that is silently ignored is worse than
+none.
 """
 
 from __future__ import annotations

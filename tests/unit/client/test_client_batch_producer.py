@@ -11,7 +11,7 @@ import pytest
 from written_broker import Broker
 
 from moldau.client.producer.batch_producer import BatchProducer
-from moldau.client.producer.identity import IdempotentKeeper
+from moldau.client.producer.identity import IdempotentIdentity
 from moldau.client.producer.settings import read_settings
 from moldau.deferred import ready
 from moldau.errors import ErrorCode, KafkaError
@@ -28,7 +28,7 @@ def broker() -> Iterator[Broker]:
 @contextmanager
 def producing(broker: Broker, **settings: Any) -> Iterator[BatchProducer]:
     config = read_settings({"bootstrap_servers": str(broker.peer.address), "retry_backoff_ms": 1, **settings})
-    producer = BatchProducer(config, "tester", IdempotentKeeper)
+    producer = BatchProducer(config, "tester", IdempotentIdentity)
     try:
         yield producer
     finally:

@@ -1,4 +1,4 @@
-"""Reading from a replica that is nearer than the leader (KIP-392)."""
+"""FetchState from a replica that is nearer than the leader (KIP-392)."""
 
 from __future__ import annotations
 

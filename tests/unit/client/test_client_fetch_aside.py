@@ -8,7 +8,7 @@ import pytest
 from scripted_partition import WHERE, scripted_partition
 
 from moldau import KafkaConsumer
-from moldau.client.consumer.flights import ASIDE, MAIN, Flights
+from moldau.client.consumer.sessions import ASIDE, MAIN, FetchesInFlight
 
 PATIENCE_MS = 60_000
 # Ten minutes at the broker, and the limits that have to be above that.
@@ -59,14 +59,14 @@ def test_a_partition_that_is_resumed_does_not_wait_either() -> None:
     ],
 )
 def test_aside_is_back_a_moment_before_the_other(now: float, plan: tuple[float, float] | None) -> None:
-    flights = Flights()
+    flights = FetchesInFlight()
     flights.begin(1, MAIN, 100.0, 0.5)
     found = flights.aside(1, now)
     assert found == (None if plan is None else pytest.approx(plan))
 
 
 def test_two_at_once_are_enough() -> None:
-    flights = Flights()
+    flights = FetchesInFlight()
     flights.begin(1, MAIN, 100.0, 0.5)
     flights.begin(1, ASIDE, 100.1, 0.3)
     assert flights.aside(1, 100.2) is None

@@ -1,4 +1,4 @@
-"""Reading from given offsets: positions move on, leaders move away, connections break."""
+"""FetchState from given offsets: positions move on, leaders move away, connections break."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from moldau._speed.reference.delivery import Delivery
 from moldau.client.background import Waiter
 from moldau.client.future import Future
-from moldau.client.producer.delivery import Delivery
 from moldau.client.waiting import Latch, Monitor
 
 PATIENCE = 10.0
@@ -78,6 +78,7 @@ def waiting_for_an_answer() -> tuple[Callable[[], Any], Callable[[], Any]]:
 
 
 def waiting_for_a_delivery() -> tuple[Callable[[], Any], Callable[[], Any]]:
+    # The twin in Python, which can be struck at each of its steps.
     delivery = Delivery("rivers", 0)
     return lambda: delivery.wait(0.001), delivery.complete
 

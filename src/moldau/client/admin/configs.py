@@ -133,7 +133,7 @@ def describe_configs(
         )
 
     def attempt() -> Conversation[list[ConfigValue]]:
-        node = yield from _keeper(resource)
+        node = yield from _responsible_node(resource)
         response = yield Ask(ByVersion(DescribeConfigsRequest, build), to=node)
         result: DescribeConfigsResult = response.results[0]
         _check(resource, result.error_code, result.error_message)
@@ -151,7 +151,7 @@ def alter_configs(
         destinations: dict[int, list[ConfigResource]] = {}
         for resource in changes:
             # A broker checks its own dynamic settings before the controller stores them, so they go through it.
-            node = yield from _keeper(resource)
+            node = yield from _responsible_node(resource)
             destinations.setdefault(CONTROLLER if node == ANY_NODE else node, []).append(resource)
         asks = [Ask(_alteration(changes, group, validate_only), to=node) for node, group in destinations.items()]
         results = yield AskAll(asks)
@@ -180,7 +180,7 @@ def list_config_resources(types: Sequence[ResourceType] = ()) -> Conversation[li
     return retrying(attempt)
 
 
-def _keeper(resource: ConfigResource) -> Conversation[int]:
+def _responsible_node(resource: ConfigResource) -> Conversation[int]:
     """Who answers for a resource: a broker for itself, anybody for all else."""
     if resource.type not in (ResourceType.BROKER, ResourceType.BROKER_LOGGER) or not resource.name:
         return ANY_NODE

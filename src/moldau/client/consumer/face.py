@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 from moldau.client.consumer.columnar import Columnar
 from moldau.client.consumer.committing import Committer
+from moldau.client.consumer.fetch_state import FetchState
 from moldau.client.consumer.fetched import ConsumerRecord
 from moldau.client.consumer.fetcher import Fetcher
 from moldau.client.consumer.interceptors import Interceptors
@@ -17,7 +18,6 @@ from moldau.client.consumer.measures import measured
 from moldau.client.consumer.membership import ClassicMembership
 from moldau.client.consumer.offsets import GroupOffsets
 from moldau.client.consumer.positions import PositionFinder
-from moldau.client.consumer.reading import Reading
 from moldau.client.consumer.rebalancing import Rebalancer
 from moldau.client.consumer.reconciliation import ConsumerMembership
 from moldau.client.consumer.remembering import Remembering
@@ -166,7 +166,7 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
             new = sorted(where for where in wanted if where not in readings)
             appeared = self._subscription.appeared({where.topic for where in new})
             for where in new:
-                readings[where] = Reading(where, appeared=where.topic in appeared)
+                readings[where] = FetchState(where, appeared=where.topic in appeared)
             self._order = list(readings)
             self._ahead = {}
             self._iterator = None
@@ -422,7 +422,7 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
         if self._closed:
             raise IllegalStateError("The consumer is closed.")
 
-    def _readings(self, partitions: Iterable[TopicPartition]) -> list[Reading]:
+    def _readings(self, partitions: Iterable[TopicPartition]) -> list[FetchState]:
         self._check_open()
         found = []
         with self._fetcher.changed:

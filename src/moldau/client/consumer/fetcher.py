@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from moldau.client.admin.offsets import IsolationLevel
+from moldau.client.consumer.fetch_state import FetchState
 from moldau.client.consumer.fetched import Deserializers, FetchedRecords
-from moldau.client.consumer.flights import ASIDE, MAIN, Flights
-from moldau.client.consumer.reading import Reading
 from moldau.client.consumer.reset import ResetPolicy
-from moldau.client.consumer.sessions import FetchSession, Wanted
+from moldau.client.consumer.sessions import ASIDE, MAIN, FetchesInFlight, FetchSession, Wanted
 from moldau.client.consumer.validation import EpochEnd, PositionValidator, needs_validation
 from moldau.client.exceptions import named
 from moldau.client.link import Link
@@ -65,7 +64,7 @@ class FetchOptions:
 
 
 # What a fetch was sent for: the turn of each reading, and the leader epoch it was sent with.
-Turns: TypeAlias = dict[Reading, tuple[int, int]]
+Turns: TypeAlias = dict[FetchState, tuple[int, int]]
 
 
 @dataclass(slots=True)
@@ -83,11 +82,11 @@ class Fetcher:
         self.options = options
         self.counters = Counters()
         self.changed = Monitor()
-        self.readings: dict[TopicPartition, Reading] = {}
+        self.readings: dict[TopicPartition, FetchState] = {}
         self.error: BaseException | None = None
-        self.find_positions: Callable[[list[Reading]], None] = lambda readings: None
+        self.find_positions: Callable[[list[FetchState]], None] = lambda readings: None
         self._sessions: dict[tuple[int, str], tuple[Link, FetchSession]] = {}
-        self._flights = Flights()
+        self._flights = FetchesInFlight()
         self.validator = PositionValidator(self)
         self._patience: dict[int, int] = {}
         self._retry_at: float | None = None
@@ -133,11 +132,11 @@ class Fetcher:
             self.network.refresh()
         self._sort(readings, now)
 
-    def _sort(self, readings: Iterable[Reading], now: float) -> None:
+    def _sort(self, readings: Iterable[FetchState], now: float) -> None:
         """Everything that may be asked for goes to its node."""
-        groups: dict[int, list[Reading]] = {}
-        beside: dict[int, list[Reading]] = {}
-        unsure: list[Reading] = []
+        groups: dict[int, list[FetchState]] = {}
+        beside: dict[int, list[FetchState]] = {}
+        unsure: list[FetchState] = []
         waiting = False
         for reading in readings:
             if reading.position is None or reading.paused or reading.in_flight or reading.looking:
@@ -159,7 +158,7 @@ class Fetcher:
         for node, group in beside.items():
             self._go_aside(node, group, now)
 
-    def _go_aside(self, node: int, group: list[Reading], now: float) -> None:
+    def _go_aside(self, node: int, group: list[FetchState], now: float) -> None:
         plan = self._flights.aside(node, now)
         if plan is None:
             return
@@ -169,7 +168,7 @@ class Fetcher:
         else:
             self._fetch(node, ASIDE, group, int(wait * 1000))
 
-    def _node_for(self, reading: Reading, now: float) -> int:
+    def _node_for(self, reading: FetchState, now: float) -> int:
         """The replica the leader recommended, while that holds; else the leader, -1 if there is none at the moment."""
         preferred = reading.preferred
         if preferred >= 0:
@@ -183,14 +182,14 @@ class Fetcher:
             self.stumble(reading, error)
             return -1
 
-    def leader_epoch(self, reading: Reading) -> int:
+    def leader_epoch(self, reading: FetchState) -> int:
         try:
             return self.network.view.partition(reading.where).leader_epoch
         except KafkaError:
             return NO_EPOCH
 
-    def _fetch(self, node: int, lane: str, group: list[Reading], longest: int | None = None) -> None:
-        link = self._ready_link(node, lane)
+    def _fetch(self, node: int, channel: str, group: list[FetchState], longest: int | None = None) -> None:
+        link = self._ready_link(node, channel)
         if link is None:
             return
         view = self.network.view
@@ -220,17 +219,17 @@ class Fetcher:
             isolation_level=options.isolation,
             rack_id=options.rack,
         )
-        session = self._session(node, lane, link)
+        session = self._session(node, channel, link)
         session.fill(request, wanted, view)
-        self._flights.begin(node, lane, self.network.clock.monotonic(), wait / 1000)
+        self._flights.begin(node, channel, self.network.clock.monotonic(), wait / 1000)
         self.counters.fetches += 1
         timeout = wait / 1000 + max(_GRACE, self.network.request_timeout)
 
         def answered(response: FetchResponse | None, error: BaseException | None) -> None:
-            self._flights.end(node, lane)
+            self._flights.end(node, channel)
             for reading, (turn, _) in turns.items():
                 reading.back(turn)
-            if lane == MAIN:
+            if channel == MAIN:
                 self._patience[node] = min(max(wait, _SHORT_WAIT_MS) * 2, options.max_wait_ms)
             try:
                 if response is None:
@@ -243,12 +242,12 @@ class Fetcher:
 
         link.ask(request, timeout, at_most=most).then(answered)
 
-    def _ready_link(self, node: int, lane: str) -> Link | None:
-        if self.network.blocked_for(node, lane) > 0:
+    def _ready_link(self, node: int, channel: str) -> Link | None:
+        if self.network.blocked_for(node, channel) > 0:
             self._look_again()
             return None
         try:
-            link = self.network.link(node, lane)
+            link = self.network.link(node, channel)
         except MoldauError:
             self.network.refresh()
             self._look_again()
@@ -256,26 +255,26 @@ class Fetcher:
         if link.versions is None:
             if not link.ready.settled:
                 # Until it stands, nobody else has to wait for the same.
-                self._flights.begin(node, lane, self.network.clock.monotonic())
-                link.ready.then(lambda _link, error: self._linked(node, lane, error))
+                self._flights.begin(node, channel, self.network.clock.monotonic())
+                link.ready.then(lambda _link, error: self._linked(node, channel, error))
             return None
         return link
 
-    def _linked(self, node: int, lane: str, error: BaseException | None) -> None:
-        self._flights.end(node, lane)
+    def _linked(self, node: int, channel: str, error: BaseException | None) -> None:
+        self._flights.end(node, channel)
         if error is not None:
             self.network.refresh()
         self.pump()
 
-    def _session(self, node: int, lane: str, link: Link) -> FetchSession:
-        known = self._sessions.get((node, lane))
+    def _session(self, node: int, channel: str, link: Link) -> FetchSession:
+        known = self._sessions.get((node, channel))
         if known is None or known[0] is not link:
             # What goes aside is something else each time; there is nothing to remember.
-            session = FetchSession(incremental=self.options.sessions and lane == MAIN)
-            self._sessions[node, lane] = known = (link, session)
+            session = FetchSession(incremental=self.options.sessions and channel == MAIN)
+            self._sessions[node, channel] = known = (link, session)
         return known[1]
 
-    def _wanted(self, reading: Reading, compares: bool) -> Wanted:
+    def _wanted(self, reading: FetchState, compares: bool) -> Wanted:
         epoch = self.leader_epoch(reading)
         last_epoch = reading.fetch_epoch if compares else NO_EPOCH
         return Wanted(reading.fetch_position, epoch, last_epoch, -1, reading.fetch_bytes(self.options.partition_bytes))
@@ -303,7 +302,7 @@ class Fetcher:
                         self._take(node, reading, epoch, data)
             self.changed.notify_all()
 
-    def _take(self, node: int, reading: Reading, epoch: int, data: PartitionData) -> None:
+    def _take(self, node: int, reading: FetchState, epoch: int, data: PartitionData) -> None:
         code = error_code(data.error_code)
         if code is not ErrorCode.NONE:
             self._refused(node, reading, code, data)
@@ -339,7 +338,7 @@ class Fetcher:
         self._patience.pop(node, None)
         reading.arrived(records)
 
-    def _refused(self, node: int, reading: Reading, code: ErrorCode, data: PartitionData) -> None:
+    def _refused(self, node: int, reading: FetchState, code: ErrorCode, data: PartitionData) -> None:
         where = reading.where
         if code is ErrorCode.OFFSET_OUT_OF_RANGE:
             if reading.preferred >= 0 and reading.preferred == node:
@@ -365,7 +364,7 @@ class Fetcher:
             reading.preferred = -1  # the leader is always right
             self.stumble(reading, error)
 
-    def stumble(self, reading: Reading, error: BaseException | None) -> None:
+    def stumble(self, reading: FetchState, error: BaseException | None) -> None:
         """Tries again a little later, with nothing believed about leaders."""
         self._pause(reading)
         if isinstance(error, KafkaError):
@@ -376,11 +375,11 @@ class Fetcher:
         self.network.doubt()
         self.network.refresh()
 
-    def _pause(self, reading: Reading) -> None:
+    def _pause(self, reading: FetchState) -> None:
         reading.not_before = self.network.clock.monotonic() + self.network.backoff.delay(reading.failures)
         self._look_again()
 
-    def fatal(self, error: KafkaError, reading: Reading | None = None) -> None:
+    def fatal(self, error: KafkaError, reading: FetchState | None = None) -> None:
         """What the application has to hear; it is told at its next poll, and reading goes on after a pause."""
         with self.changed:
             self.error = named(error)

@@ -14,9 +14,9 @@ from typing import Final
 
 from moldau.client.admin.offsets import IsolationLevel
 from moldau.client.cluster import Cluster
+from moldau.client.consumer.fetch_state import FetchState
 from moldau.client.consumer.fetched import AS_THEY_ARE, FetchedRecords
 from moldau.client.consumer.fetcher import Fetcher, FetchOptions
-from moldau.client.consumer.reading import Reading
 from moldau.client.conversation import Conversation, Learn, retrying
 from moldau.client.fetching import FetchLimits
 from moldau.errors import KafkaError
@@ -84,7 +84,7 @@ class PartitionReader:
     def seek(self, where: TopicPartition, offset: int) -> None:
         """Goes on somewhere else."""
         # One answer ahead: with the one that was handed out, that makes two in memory.
-        reading = Reading(where, until=None if self._ends is None else self._ends[where], ahead=1)
+        reading = FetchState(where, until=None if self._ends is None else self._ends[where], ahead=1)
         reading.asked = True
         reading.seek(offset)
         with self._fetcher.changed:
@@ -98,7 +98,7 @@ class PartitionReader:
             self.positions.pop(where, None)
             self._fetcher.readings.pop(where, None)
 
-    def reading(self, where: TopicPartition) -> Reading:
+    def reading(self, where: TopicPartition) -> FetchState:
         """What is known of a partition: how far it goes, and what goes wrong with it."""
         return self._fetcher.readings[where]
 
@@ -123,7 +123,7 @@ class PartitionReader:
                 fetcher.changed.wait(min(remaining, _LOOK))
         return []
 
-    def _take(self, reading: Reading) -> FetchedRecords:
+    def _take(self, reading: FetchState) -> FetchedRecords:
         fetched = reading.buffered.popleft()
         where, position = reading.where, fetched.next_position
         reading.position, reading.position_epoch = position, fetched.last_epoch

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from moldau.client.admin.offsets import FoundOffset, IsolationLevel, list_offsets
+from moldau.client.consumer.fetch_state import EARLIEST, LATEST, FetchState
 from moldau.client.consumer.fetcher import Fetcher
 from moldau.client.consumer.offsets import GroupOffsets
-from moldau.client.consumer.reading import EARLIEST, LATEST, Reading
 from moldau.client.conversation import Conversation
 from moldau.client.exceptions import named
 from moldau.errors import ErrorCode, KafkaError
@@ -22,7 +22,7 @@ class PositionFinder:
         self._timeout = timeout
         fetcher.find_positions = self.find
 
-    def find(self, readings: list[Reading]) -> None:
+    def find(self, readings: list[FetchState]) -> None:
         turns = {reading: reading.turn for reading in readings}
         network = self._fetcher.network
 
@@ -43,7 +43,7 @@ class PositionFinder:
 
         network.perform(self._starts(list(readings)), self._timeout).then(found)
 
-    def _starts(self, readings: list[Reading]) -> Conversation[dict[TopicPartition, FoundOffset]]:
+    def _starts(self, readings: list[FetchState]) -> Conversation[dict[TopicPartition, FoundOffset]]:
         starts: dict[TopicPartition, FoundOffset] = {}
         unsaid = [reading.where for reading in readings if reading.reset is None]
         if unsaid and self._group is not None:

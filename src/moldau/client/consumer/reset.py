@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from moldau.client.consumer.reading import EARLIEST, LATEST
+from moldau.client.consumer.fetch_state import EARLIEST, LATEST
 from moldau.errors.named import KafkaConfigurationError
 
 _BY_DURATION: Final = "by_duration:"

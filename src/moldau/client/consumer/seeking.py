@@ -8,10 +8,10 @@ from time import monotonic
 from typing import TypeVar
 
 from moldau.client.background import Background
+from moldau.client.consumer.fetch_state import EARLIEST, LATEST, FetchState
 from moldau.client.consumer.fetched import ConsumerRecord
 from moldau.client.consumer.fetcher import Fetcher
 from moldau.client.consumer.positions import offsets_by_time
-from moldau.client.consumer.reading import EARLIEST, LATEST, Reading
 from moldau.client.conversation import Conversation
 from moldau.client.structs import OffsetAndTimestamp
 from moldau.errors.named import IllegalArgumentError, KafkaTimeoutError, NoOffsetForPartitionError
@@ -33,7 +33,7 @@ class Seeking(ABC):
     def assignment(self) -> set[TopicPartition]: ...
 
     @abstractmethod
-    def _readings(self, partitions: Iterable[TopicPartition]) -> list[Reading]: ...
+    def _readings(self, partitions: Iterable[TopicPartition]) -> list[FetchState]: ...
 
     @abstractmethod
     def _begin_reading(self) -> None: ...

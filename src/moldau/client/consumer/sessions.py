@@ -1,4 +1,4 @@
-"""Fetch sessions (KIP-227): the broker remembers what is wanted, and is told only what changed since.
+"""Fetches in flight, and their sessions (KIP-227): the broker remembers what is wanted, and is told only what changed.
 
 Session and epoch 0 opens one and names everything; after that each request counts the epoch up. A broker that has
 forgotten the session, or does not keep any, is told everything again.
@@ -18,6 +18,16 @@ _NO_SESSION: Final = 0
 _FIRST: Final = 0
 _OUTSIDE: Final = -1
 _LAST_EPOCH: Final = 0x7FFFFFFF
+
+# Fetches wait at the broker, so they have connections of their own.
+MAIN: Final = "fetch"
+ASIDE: Final = "fetch aside"
+
+# An answer that has records comes at once. What took longer than this is waiting for some.
+_AT_ONCE: Final = 0.01
+# Not worth a request of its own when the first is back in this time.
+_SOON: Final = 0.02
+_BRIEFLY: Final = 0.05
 
 
 class Wanted(NamedTuple):
@@ -95,3 +105,31 @@ def _partition(where: TopicPartition, wanted: Wanted) -> FetchPartition:
         log_start_offset=-1,
         partition_max_bytes=wanted.max_bytes,
     )
+
+
+class FetchesInFlight:
+    """By node and channel. Usually a node has one fetch in flight. A fetch for partitions without new records waits at
+    the broker, up to `fetch_max_wait_ms`, and answers come in order. So what turns up meanwhile (a seek, a partition
+    that was assigned or resumed) goes out over a second connection. There no fetch waits for long, so that the next
+    seek need not either; and it comes back a moment before the first does: then both are one again.
+    """
+
+    def __init__(self) -> None:
+        self._until: dict[tuple[int, str], tuple[float, float]] = {}
+
+    def begin(self, node: int, channel: str, now: float, wait: float = 0.0) -> None:
+        self._until[node, channel] = (now, now + wait)
+
+    def end(self, node: int, channel: str) -> None:
+        self._until.pop((node, channel), None)
+
+    def underway(self, node: int, channel: str) -> bool:
+        return (node, channel) in self._until
+
+    def aside(self, node: int, now: float) -> tuple[float, float] | None:
+        """What to do beside a fetch that is under way: (seconds until that is worth it, seconds it may then wait)."""
+        if (node, ASIDE) in self._until:
+            return None
+        begun, until = self._until[node, MAIN]
+        wait = until - max(now, begun + _AT_ONCE) - _SOON
+        return (max(0.0, begun + _AT_ONCE - now), min(wait, _BRIEFLY)) if wait > 0 else None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from moldau.client.consumer.fetch_state import FetchState
 from moldau.client.consumer.fetched import ConsumerRecord
 from moldau.client.consumer.fetcher import Fetcher
-from moldau.client.consumer.reading import Reading
 from moldau.protocol.records import ColumnBuilder, Columns
 from moldau.types import TopicPartition
 
@@ -74,7 +74,7 @@ def take_columns(
     return taken, drained
 
 
-def _step(reading: Reading) -> bool:
+def _step(reading: FetchState) -> bool:
     """The position follows what was taken; an answer that is used up makes room for the next, which has to be asked
     for unless it is on its way already: then its arrival is when the fetcher looks again."""
     fetched = reading.buffered[0]
@@ -87,7 +87,7 @@ def _step(reading: Reading) -> bool:
     return not reading.in_flight
 
 
-def _to_the_end(order: list[TopicPartition], where: TopicPartition, reading: Reading) -> None:
+def _to_the_end(order: list[TopicPartition], where: TopicPartition, reading: FetchState) -> None:
     """A partition with more to give is gone on with; one that is used up lets the others go first."""
     if not reading.buffered and where in order:
         order.remove(where)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from moldau.client.consumer.reading import Reading
+from moldau.client.consumer.fetch_state import FetchState
 from moldau.client.conversation import Ask, Conversation
 from moldau.client.errors import UnsupportedRequest
 from moldau.client.leaders import ask_leaders, by_topic
@@ -39,7 +39,7 @@ class EpochEnd(NamedTuple):
     offset: int
 
 
-def needs_validation(reading: Reading, leader_epoch: int) -> bool:
+def needs_validation(reading: FetchState, leader_epoch: int) -> bool:
     """Positions without an epoch (after a seek, from a reset) cannot be compared with anything."""
     return reading.fetch_epoch >= 0 and leader_epoch > NO_EPOCH and reading.checked_epoch < leader_epoch
 
@@ -91,7 +91,7 @@ class PositionValidator:
     def __init__(self, fetcher: Fetcher) -> None:
         self._fetcher = fetcher
 
-    def validate(self, readings: list[Reading]) -> None:
+    def validate(self, readings: list[FetchState]) -> None:
         """Asks the leaders whether what was read is still there, before anything more is read."""
         fetcher = self._fetcher
         asked = {}
@@ -112,7 +112,7 @@ class PositionValidator:
         network = fetcher.network
         network.perform(epoch_ends(epochs), network.request_timeout).then(answered)
 
-    def _learned(self, reading: Reading, leader_epoch: int, end: EpochEnd | BaseException | None) -> None:
+    def _learned(self, reading: FetchState, leader_epoch: int, end: EpochEnd | BaseException | None) -> None:
         if end is None:
             reading.checked_epoch = leader_epoch  # brokers too old to be asked leave it at that
         elif isinstance(end, EpochEnd):
@@ -125,7 +125,7 @@ class PositionValidator:
         else:
             self._fetcher.stumble(reading, end)
 
-    def cut_back(self, reading: Reading, end: EpochEnd) -> None:
+    def cut_back(self, reading: FetchState, end: EpochEnd) -> None:
         """The partition ends before what was fetched of it: records that were here are gone."""
         assert reading.position is not None
         fetcher = self._fetcher

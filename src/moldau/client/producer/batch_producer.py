@@ -19,7 +19,7 @@ from moldau.client.conversation import Conversation, Learn
 from moldau.client.network import ClientNetwork
 from moldau.client.producer.batch import Batch
 from moldau.client.producer.delivery import Delivery, Lane
-from moldau.client.producer.identity import IdentityKeeper
+from moldau.client.producer.identity import ProducerIdentity
 from moldau.client.producer.sender import Sender
 from moldau.client.producer.settings import sending_limits
 from moldau.client.producing import topic_to_write
@@ -50,7 +50,7 @@ class BatchProducer:
         self,
         config: dict[str, Any],
         name: str,
-        identity: Callable[[ClientNetwork], IdentityKeeper],
+        identity: Callable[[ClientNetwork], ProducerIdentity],
         check: Callable[[], None] = lambda: None,
     ) -> None:
         self.limits = sending_limits(config, {"batch_size": config["batch_size"]})

@@ -20,11 +20,11 @@ from moldau.client.exceptions import named
 from moldau.client.network import ClientNetwork
 from moldau.client.partitioning import ClusterMetadata
 from moldau.client.producer.delivery import FutureRecordMetadata, refused
-from moldau.client.producer.identity import IdempotentKeeper, IdentityKeeper
+from moldau.client.producer.identity import IdempotentIdentity, ProducerIdentity
 from moldau.client.producer.interceptors import Record, failed, failed_to, pass_through
 from moldau.client.producer.sender import Sender
 from moldau.client.producer.settings import DEFAULTS, read_settings, sending_limits
-from moldau.client.producer.transactions import TransactionKeeper
+from moldau.client.producer.transactions import TransactionManager
 from moldau.client.producing import topic_to_write
 from moldau.client.serializer import Serializer
 from moldau.client.settings import COMMON, bootstrap, open_network
@@ -51,9 +51,9 @@ class KafkaProducer:
         self._background: Background
         self._network: ClientNetwork
         self._background, self._network = open_network(self.config, "producer")
-        self._keeper = self._make_keeper()
+        self._identity = self._make_identity()
         self._sender = Sender(
-            self._network, sending_limits(self.config, configs), self._keeper, self._background.loop.call_from_thread
+            self._network, sending_limits(self.config, configs), self._identity, self._background.loop.call_from_thread
         )
         self._accumulator = self._sender.accumulator
         self._background.in_child(_disowned(self._sender))
@@ -63,12 +63,12 @@ class KafkaProducer:
         self._at_exit = _closer(weakref.ref(self))
         atexit.register(self._at_exit)
 
-    def _make_keeper(self) -> IdentityKeeper:
+    def _make_identity(self) -> ProducerIdentity:
         if self.config["transactional_id"] is not None:
-            return TransactionKeeper(
+            return TransactionManager(
                 self._network, self.config["transactional_id"], self.config["transaction_timeout_ms"]
             )
-        return IdempotentKeeper(self._network) if self.config["enable_idempotence"] else IdentityKeeper()
+        return IdempotentIdentity(self._network) if self.config["enable_idempotence"] else ProducerIdentity()
 
     def _choose_path(self) -> Callable[..., Any]:
         """Straight into the accumulator, unless something has to be asked per record that it does not know."""
@@ -76,9 +76,9 @@ class KafkaProducer:
         if self.config["partitioner"] is not None or objects or self._interceptors:
             return lambda *_: None
         self._accumulator.key_serializer, self._accumulator.value_serializer = self._serializers
-        send, keeper = self._accumulator.send, self._keeper
-        if isinstance(keeper, TransactionKeeper):
-            return lambda *record: send(*record) if keeper.open else None
+        send, identity = self._accumulator.send, self._identity
+        if isinstance(identity, TransactionManager):
+            return lambda *record: send(*record) if identity.open else None
         return send
 
     # ---------------------------------------------------------------------------------------------------- sending
@@ -158,16 +158,16 @@ class KafkaProducer:
             raise TypeError(f"a topic is named by a str, not {type(topic).__name__}")
         if value is None and key is None:
             raise ValueError("a record needs a key or a value")
-        self._keeper_of_transactions_allows()
+        self._check_transaction()
 
     def _check_open(self) -> None:
         self._background.check_process()
         if self._closed:
             raise IllegalStateError("The producer is closed.")
 
-    def _keeper_of_transactions_allows(self) -> None:
-        if isinstance(self._keeper, TransactionKeeper):
-            self._keeper.check_sending()
+    def _check_transaction(self) -> None:
+        if isinstance(self._identity, TransactionManager):
+            self._identity.check_sending()
 
     def _serialize(self, which: int, topic: str, headers: Any, data: Any) -> Any:
         serializer = self._serializers[which]
@@ -258,31 +258,31 @@ class KafkaProducer:
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group_metadata: ConsumerGroupMetadata | str
     ) -> None:
         """Commits the offsets of a group if and when the transaction is committed."""
-        keeper = self._transactions()
-        self._ask(keeper.send_offsets(offsets, group_metadata), self.config["max_block_ms"] / 1000)
+        transactions = self._transactions()
+        self._ask(transactions.send_offsets(offsets, group_metadata), self.config["max_block_ms"] / 1000)
 
     def commit_transaction(self) -> None:
         """Sends what is still waiting, and commits."""
-        keeper = self._transactions()
-        keeper.check_committing()
+        transactions = self._transactions()
+        transactions.check_committing()
         self.flush()
-        self._ask(keeper.end(commit=True), self.config["max_block_ms"] / 1000)
+        self._ask(transactions.end(commit=True), self.config["max_block_ms"] / 1000)
 
     def abort_transaction(self) -> None:
         """Drops what has not been sent, and aborts."""
-        keeper = self._transactions()
-        keeper.begin_abort()
+        transactions = self._transactions()
+        transactions.begin_abort()
         # What is under way comes back within its own time limit, whatever becomes of it.
         self._background.get(
-            lambda: keeper.settle_all(self._sender), self.config["delivery_timeout_ms"] / 1000 + _GRACE
+            lambda: transactions.settle_all(self._sender), self.config["delivery_timeout_ms"] / 1000 + _GRACE
         )
-        self._ask(keeper.end(commit=False), self.config["max_block_ms"] / 1000)
+        self._ask(transactions.end(commit=False), self.config["max_block_ms"] / 1000)
 
-    def _transactions(self) -> TransactionKeeper:
-        if not isinstance(self._keeper, TransactionKeeper):
+    def _transactions(self) -> TransactionManager:
+        if not isinstance(self._identity, TransactionManager):
             raise IllegalStateError("A producer without a transactional_id has no transactions.")
         self._check_open()
-        return self._keeper
+        return self._identity
 
     # --------------------------------------------------------------------------------------------------- the ends
 

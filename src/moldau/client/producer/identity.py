@@ -15,8 +15,8 @@ _HIGHEST_EPOCH: Final = 0x7FFF
 _TIMEOUT: Final = 60.0
 
 
-class IdentityKeeper:
-    """The keeper of a producer that numbers nothing (enable_idempotence=False), and the base of the others.
+class ProducerIdentity:
+    """Of a producer that numbers nothing (enable_idempotence=False), and the base of the others.
 
     `changed` is called when something that `may_send` had refused has become possible.
     """
@@ -47,7 +47,7 @@ class IdentityKeeper:
         """A batch was given up."""
 
 
-class IdempotentKeeper(IdentityKeeper):
+class IdempotentIdentity(ProducerIdentity):
     """An id from the cluster. A new epoch needs nobody's permission: brokers take a higher one that begins at zero."""
 
     numbers = True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from moldau.client.conversation import Ask
 from moldau.client.metadata import ClusterView
 from moldau.client.producer.batch import Batch
-from moldau.client.producer.identity import IdentityKeeper
+from moldau.client.producer.identity import ProducerIdentity
 from moldau.errors import ErrorCode, KafkaError, error_code
 from moldau.errors.named import BY_CODE
 from moldau.protocol.messages.produce import (
@@ -42,7 +42,7 @@ class Outcome:
 
 
 def produce_request(
-    view: ClusterView, batches: Sequence[Batch], limits: SendingLimits, identity: IdentityKeeper
+    view: ClusterView, batches: Sequence[Batch], limits: SendingLimits, identity: ProducerIdentity
 ) -> Ask:
     topics: dict[str, list[PartitionProduceData]] = {}
     for batch in batches:

@@ -23,10 +23,9 @@ from moldau.client.network import ClientNetwork
 from moldau.client.producer.batch import Batch
 from moldau.client.producer.counters import Counters
 from moldau.client.producer.delivery import Accumulator, Delivery, FutureRecordMetadata, Lane
-from moldau.client.producer.identity import IdentityKeeper
-from moldau.client.producer.partition import PartitionState
+from moldau.client.producer.identity import ProducerIdentity
+from moldau.client.producer.partition import PartitionState, UnavailableNodes
 from moldau.client.producer.requests import Outcome, produce_request, read_outcomes
-from moldau.client.producer.stuck import StuckNodes
 from moldau.client.waiting import Monitor
 from moldau.errors import ErrorCode, KafkaError
 from moldau.errors.named import KafkaTimeoutError
@@ -73,7 +72,7 @@ class Sender:
         self,
         network: ClientNetwork,
         limits: SendingLimits,
-        identity: IdentityKeeper,
+        identity: ProducerIdentity,
         call_from_thread: Callable[[Callable[[], None]], None],
     ) -> None:
         self.network = network
@@ -93,7 +92,7 @@ class Sender:
             ignore_keys=limits.ignore_keys,
         )
         self._call_from_thread = call_from_thread
-        self._stuck = StuckNodes(limits.availability_timeout if limits.adaptive else 0.0)
+        self._stuck = UnavailableNodes(limits.availability_timeout if limits.adaptive else 0.0)
         self._identity = identity
         self._states: dict[str, list[PartitionState]] = {}
         self._in_flight: dict[int, int] = {}

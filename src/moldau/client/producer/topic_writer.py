@@ -14,7 +14,7 @@ from typing import Any, Final
 from moldau.client.cluster import Cluster
 from moldau.client.conversation import Conversation, Learn
 from moldau.client.producer.delivery import Delivery
-from moldau.client.producer.identity import IdempotentKeeper, IdentityKeeper
+from moldau.client.producer.identity import IdempotentIdentity, ProducerIdentity
 from moldau.client.producer.sender import Sender, SendingLimits
 from moldau.client.producing import ALL, topic_to_write
 from moldau.deferred import Deferred
@@ -75,7 +75,7 @@ class TopicWriter:
             request_timeout=cluster.timeout,
             delivery_timeout=cluster.timeout,
         )
-        identity = IdempotentKeeper(network) if acks == ALL else IdentityKeeper()
+        identity = IdempotentIdentity(network) if acks == ALL else ProducerIdentity()
         self._sender = Sender(network, limits, identity, self._background.call)
         self._sender.accumulator.memory = max(_MEMORY, batch_bytes * 4)
         self._on_loop(lambda: self._sender.take_up(topic))

@@ -1,4 +1,4 @@
-"""Transactions: a keeper of the producer's identity that also knows which partitions are part of what is under way.
+"""Transactions: an identity of the producer that also knows which partitions are part of what is under way.
 
 The coordinator of the transactional id hands out the identity, is told of partitions before records for them are sent
 (brokers of transaction version 2 see that for themselves), and decides the end. An error in between makes the
@@ -12,12 +12,12 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
 from moldau.client.conversation import Ask, Conversation
-from moldau.client.coordinators import LANE, CoordinatorOf, CoordinatorType, check_code
+from moldau.client.coordinators import CHANNEL, CoordinatorOf, CoordinatorType, check_code
 from moldau.client.exceptions import named
 from moldau.client.leaders import by_topic
 from moldau.client.network import ClientNetwork
 from moldau.client.producer.batch import NOBODY, Identity
-from moldau.client.producer.identity import IdentityKeeper
+from moldau.client.producer.identity import ProducerIdentity
 from moldau.client.structs import ConsumerGroupMetadata, OffsetAndMetadata
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
@@ -69,7 +69,7 @@ class State(Enum):
     FATAL = auto()
 
 
-class TransactionKeeper(IdentityKeeper):
+class TransactionManager(ProducerIdentity):
     numbers = True
     transactional = True
 
@@ -141,8 +141,8 @@ class TransactionKeeper(IdentityKeeper):
                     lambda response: check_code(response.error_code),
                 )
             self._touched = True
-            keeper = self._groups.setdefault(name, CoordinatorOf(name, CoordinatorType.GROUP))
-            yield from keeper.retrying(lambda: self._offsets(offsets, member), _check_offsets)
+            coordinator = self._groups.setdefault(name, CoordinatorOf(name, CoordinatorType.GROUP))
+            yield from coordinator.retrying(lambda: self._offsets(offsets, member), _check_offsets)
         except KafkaError as error:
             self.batch_failed(error)
             raise
@@ -253,7 +253,7 @@ class TransactionKeeper(IdentityKeeper):
         self.current = Identity(response.producer_id, response.producer_epoch)
         self._bump = False
         if self._coordinator.node is not None:
-            versions = self._network.link(self._coordinator.node, LANE).versions
+            versions = self._network.link(self._coordinator.node, CHANNEL).versions
             self.implicit_partitions = versions is not None and versions.features.get("transaction.version", 0) >= 2
 
     def _add(self) -> None:

@@ -18,7 +18,7 @@ from moldau.client.exceptions import named
 from moldau.client.network import ClientNetwork
 from moldau.client.producer.batch import Batch
 from moldau.client.producer.batch_producer import BatchProducer, WritableTopic
-from moldau.client.producer.identity import IdempotentKeeper, IdentityKeeper
+from moldau.client.producer.identity import IdempotentIdentity, ProducerIdentity
 from moldau.client.producer.sender import Sender
 from moldau.errors import ErrorCode, KafkaError
 from moldau.spark.options import OptionError
@@ -42,12 +42,14 @@ class _Topic:
 class RowDelivery:
     """`write` Arrow batches, then `flush`. KafkaError or OptionError as soon as something cannot be written."""
 
-    def __init__(self, options: SinkOptions, keeper: Callable[[ClientNetwork], IdentityKeeper] | None = None) -> None:
+    def __init__(
+        self, options: SinkOptions, identity: Callable[[ClientNetwork], ProducerIdentity] | None = None
+    ) -> None:
         config = {**options.producer, **options.security.client()}
-        plain = IdempotentKeeper if config["enable_idempotence"] else _anonymous
+        plain = IdempotentIdentity if config["enable_idempotence"] else _anonymous
         self._options = options
-        self._producer = BatchProducer(config, "spark-sink", keeper or plain, self._check_keeper)
-        self.keeper = self._producer.identity
+        self._producer = BatchProducer(config, "spark-sink", identity or plain, self._check_identity)
+        self.identity = self._producer.identity
         self._topics: dict[str, _Topic] = {}
         self._open_bytes = 0
         self.rows = 0
@@ -133,12 +135,12 @@ class RowDelivery:
             raise OptionError(f"A row makes a record of {size} bytes; kafka.max.request.size allows {most}.")
         self._producer.submit(batch)
 
-    def _check_keeper(self) -> None:
+    def _check_identity(self) -> None:
         """A transaction that cannot go on says so itself; its batches would wait for their time to be over."""
-        check = getattr(self.keeper, "check_sending", None)
+        check = getattr(self.identity, "check_sending", None)
         if check is not None:
             check()
 
 
-def _anonymous(_network: ClientNetwork) -> IdentityKeeper:
-    return IdentityKeeper()
+def _anonymous(_network: ClientNetwork) -> ProducerIdentity:
+    return ProducerIdentity()

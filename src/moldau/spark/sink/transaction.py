@@ -15,12 +15,12 @@ from typing import Any, Final
 from uuid import uuid4
 
 from moldau.client.conversation import Ask, Conversation, Pause
-from moldau.client.coordinators import LANE, MOVED, CoordinatorOf, CoordinatorType, check_code
+from moldau.client.coordinators import CHANNEL, MOVED, CoordinatorOf, CoordinatorType, check_code
 from moldau.client.errors import ConnectionFailed, RequestTimedOut
 from moldau.client.exceptions import named
 from moldau.client.network import ClientNetwork
 from moldau.client.producer.batch import Identity
-from moldau.client.producer.transactions import TransactionKeeper
+from moldau.client.producer.transactions import TransactionManager
 from moldau.errors import ErrorCode, KafkaError, MoldauError
 from moldau.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from moldau.spark.options import OptionError
@@ -54,7 +54,7 @@ class AnswerLost(KafkaError):
     """Nobody knows whether the id was taken over."""
 
 
-class TaskKeeper(TransactionKeeper):
+class TaskTransactionManager(TransactionManager):
     """Takes a transactional id when told which one, and asks for it once."""
 
     def __init__(self, network: ClientNetwork) -> None:
@@ -84,7 +84,7 @@ class TaskKeeper(TransactionKeeper):
                 failures += 1
                 continue
             try:
-                response: InitProducerIdResponse = yield Ask(request, to=node, lane=LANE)
+                response: InitProducerIdResponse = yield Ask(request, to=node, channel=CHANNEL)
                 check_code(response.error_code)
                 break
             except (ConnectionFailed, RequestTimedOut) as error:
@@ -96,7 +96,7 @@ class TaskKeeper(TransactionKeeper):
                 yield Pause(failures, error)
                 failures += 1
         self.current = Identity(response.producer_id, response.producer_epoch)
-        versions = self._network.link(node, LANE).versions
+        versions = self._network.link(node, CHANNEL).versions
         self.implicit_partitions = versions is not None and versions.features.get("transaction.version", 0) >= 2
 
 
@@ -140,9 +140,9 @@ class TaskTransaction:
         self._account = job.account(options)
         self._name = ""
         self._batches = 0
-        self._delivery = RowDelivery(options, TaskKeeper)
-        assert isinstance(self._delivery.keeper, TaskKeeper)
-        self._keeper = self._delivery.keeper
+        self._delivery = RowDelivery(options, TaskTransactionManager)
+        assert isinstance(self._delivery.identity, TaskTransactionManager)
+        self._transactions = self._delivery.identity
 
     def begin(self, partition: int) -> bool:
         """False if the batch is decided already."""
@@ -159,7 +159,7 @@ class TaskTransaction:
             reached("task-claimed")
             try:
                 identity = self._job.transactional_id(self._options, name)
-                self._delivery.run(self._keeper.take(identity, self._timeout()))
+                self._delivery.run(self._transactions.take(identity, self._timeout()))
             except AnswerLost:
                 continue
             except KafkaError as error:
@@ -168,7 +168,7 @@ class TaskTransaction:
             if self._job.passing and is_decided(self._read(), self._job):
                 return False
             self._name = name
-            self._keeper.begin()
+            self._transactions.begin()
             reached("task-initialized")
             return True
         raise OptionError("The coordinator of the transaction could not be reached.")
@@ -182,18 +182,18 @@ class TaskTransaction:
     def leave_open(self) -> Written:
         self._delivery.flush()
         reached("task-written")
-        identity = self._keeper.current
-        opened = Opened(self._name, identity.id, identity.epoch, self._keeper.implicit_partitions)
+        identity = self._transactions.current
+        opened = Opened(self._name, identity.id, identity.epoch, self._transactions.implicit_partitions)
         return Written(self._job, opened, self._delivery.content)
 
     def abort(self) -> None:
         """As well as it goes; what is left open is aborted with the next batch that is decided, or when time is up."""
-        keeper = self._keeper
+        transactions = self._transactions
         try:
             if self._name:
-                keeper.begin_abort()
-                self._delivery.settle(keeper.settle_all)
-                self._delivery.run(keeper.end(commit=False), _ABORT_SECONDS)
+                transactions.begin_abort()
+                self._delivery.settle(transactions.settle_all)
+                self._delivery.run(transactions.end(commit=False), _ABORT_SECONDS)
         except Exception:
             pass
 

@@ -19,7 +19,7 @@ from moldau.client.admin.offsets import EARLIEST, LATEST, FoundOffset, Isolation
 from moldau.client.background import Waiter
 from moldau.client.cluster import Cluster
 from moldau.client.consumer.fetched import whole_batches
-from moldau.client.consumer.flights import MAIN as FETCH_LANE
+from moldau.client.consumer.sessions import MAIN as FETCH_CHANNEL
 from moldau.client.conversation import NOT_THERE, Conversation, Learn, retrying
 from moldau.client.fetching import fetch_request
 from moldau.client.metadata import ClusterView
@@ -106,7 +106,7 @@ class RangeFetcher:
                     raise TopicRenewed(ErrorCode.UNKNOWN_TOPIC_ID)
             node = view.leader(self._where)
             ask = fetch_request(view, {self._where: position}, limits, settings.isolation, node)
-            response: FetchResponse = yield replace(ask, timeout=patience, lane=FETCH_LANE)
+            response: FetchResponse = yield replace(ask, timeout=patience, channel=FETCH_CHANNEL)
             return response
 
         return self._cluster.begin(fetch(), self._cluster.timeout + patience)

@@ -23,7 +23,7 @@ LATEST: Final = -1
 EARLIEST: Final = -2
 
 
-class Reading:
+class FetchState:
     __slots__ = (
         *("ahead", "appeared", "asked", "buffered", "checked_epoch", "end", "failing_since", "failure", "failures"),
         *("fetch_epoch", "fetch_position", "last_stable", "log_start", "looking", "not_before", "paused", "position"),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import inf
 
-from moldau.client.producer.stuck import StuckNodes
+from moldau.client.producer.partition import UnavailableNodes
 
 
 def test_a_node_is_stuck_after_the_timeout_and_until_something_leaves() -> None:
-    stuck = StuckNodes(1.0)
+    stuck = UnavailableNodes(1.0)
     assert not stuck.look({1, 2}, 10.0)
     assert stuck.next_look == 11.0
     stuck.moves(2)
@@ -23,7 +23,7 @@ def test_a_node_is_stuck_after_the_timeout_and_until_something_leaves() -> None:
 
 
 def test_a_node_nothing_waits_for_is_not_stuck() -> None:
-    stuck = StuckNodes(1.0)
+    stuck = UnavailableNodes(1.0)
     stuck.look({1}, 10.0)
     assert stuck.look({1}, 12.0)
     assert stuck.look(set(), 12.1)
@@ -34,6 +34,6 @@ def test_a_node_nothing_waits_for_is_not_stuck() -> None:
 
 
 def test_partitions_without_a_leader_are_nobodys_fault() -> None:
-    stuck = StuckNodes(1.0)
+    stuck = UnavailableNodes(1.0)
     stuck.look({-1}, 10.0)
     assert not stuck.look({-1}, 20.0)

@@ -33,8 +33,8 @@ _STALE: Final = frozenset(
 )
 
 
-class Talk:
-    """`go_on` begins it. Steps that are answered at once do not pile up on the stack."""
+class ConversationDriver:
+    """Drives one conversation; `go_on` begins it. Steps that are answered at once do not pile up on the stack."""
 
     def __init__(self, network: ClientNetwork, conversation: Conversation[T], timeout: float) -> None:
         self.result: Deferred[Any] = Deferred()
