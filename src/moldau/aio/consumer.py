@@ -8,7 +8,6 @@ count what was taken.
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -18,6 +17,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from moldau.aio.bridge import Worker, log_failure, unsecured
+from moldau.aio.listeners import LISTENER_LIMIT, Listeners, OnLoop
 from moldau.aio.poller import Poller
 from moldau.client.consumer.face import KafkaConsumer
 from moldau.client.consumer.fetched import ConsumerRecord
@@ -37,9 +37,6 @@ _DEFAULTS: Final = {
 # As many records as there are, where nothing else is said.
 _EVERYTHING: Final = 1 << 30
 
-# How long `stop` waits for a listener that was called and has not returned.
-_LISTENER_LIMIT: Final = 30.0
-
 
 class AIOKafkaConsumer:
     """Settings as for `KafkaConsumer`. `loop` is taken and not needed."""
@@ -50,19 +47,18 @@ class AIOKafkaConsumer:
         settings.pop("consumer_timeout_ms", None)
         given = {name: value for name, value in settings.items() if value is not None}
         self._settings = {**_DEFAULTS, **given}
+        self._listeners = Listeners(self._settings.get("max_poll_interval_ms", 0) / 1000)
         self._interceptors = Interceptors(given.get("interceptors", ()))
         # Within the consumer they see commits only; records are taken here, and shown to them here.
         self._settings["interceptors"] = [
-            _OnLoop(self, each, ("on_commit", "close")) for each in self._interceptors.each
+            OnLoop(self._listeners, each, ("on_commit", "close")) for each in self._interceptors.each
         ]
         self._wish: tuple[str, tuple[Any, ...]] | None = None
         self._consumer: KafkaConsumer | None = None
         self._worker: Worker | None = None
         self._poller: Poller | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._changing: Future[Any] | None = None
         self._waiters: list[asyncio.Future[None]] = []
-        self._listening: set[asyncio.Task[Any]] = set()
         self._stopping: asyncio.Task[None] | None = None
         if topics:
             self.subscribe(topics)
@@ -75,14 +71,14 @@ class AIOKafkaConsumer:
         if self._consumer is not None:
             return
         self._stopping = None
-        self._loop = asyncio.get_running_loop()
+        self._listeners.loop = asyncio.get_running_loop()
         worker = self._worker = Worker("moldau-aio-consumer")
         try:
             self._consumer = consumer = await worker.open(lambda: KafkaConsumer(**self._settings))
             if self._wish is not None:
                 what, arguments = self._wish
                 await worker.run(getattr(consumer, what), *arguments)
-            self._poller = Poller(consumer, self._loop, self._wake)
+            self._poller = Poller(consumer, self._listeners.loop, self._wake)
             self._poller.start()
             await self._wait_for(consumer._ready_to_read)
         except BaseException:
@@ -104,7 +100,7 @@ class AIOKafkaConsumer:
             if self._worker is None:
                 return
             self._stopping = asyncio.get_running_loop().create_task(self._stop())
-        if asyncio.current_task() not in self._listening:  # the end waits for listeners, not they for it
+        if not self._listeners.in_one:  # the end waits for listeners, not they for it
             await asyncio.shield(self._stopping)
 
     async def _stop(self) -> None:
@@ -128,7 +124,7 @@ class AIOKafkaConsumer:
         """The listener's methods may be coroutines; they are awaited on the event loop, and may await this consumer."""
         check_subscription(topics, pattern, listener)
         hooks = ("on_partitions_revoked", "on_partitions_assigned", "on_partitions_lost")
-        self._set("subscribe", topics, pattern, None if listener is None else _OnLoop(self, listener, hooks))
+        self._set("subscribe", topics, pattern, None if listener is None else OnLoop(self._listeners, listener, hooks))
 
     def _set(self, what: str, *arguments: Any) -> None:
         consumer, poller = self._consumer, self._poller
@@ -364,7 +360,7 @@ class AIOKafkaConsumer:
     def _started(self) -> KafkaConsumer:
         if self._consumer is None or self._poller is None:
             raise ConsumerStoppedError("The consumer is not started.")
-        if self._stopping is not None and not self._listening:
+        if self._stopping is not None and not self._listeners.under_way:
             raise ConsumerStoppedError("The consumer was stopped.")
         return self._consumer
 
@@ -377,38 +373,8 @@ class AIOKafkaConsumer:
         assert self._worker is not None
         return await self._worker.run(getattr(consumer, method), *arguments)
 
-    def _on_loop(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Calls it on the event loop and waits for its outcome here, on another thread; of a coroutine to its end."""
-        assert self._loop is not None
-        limit = max(_LISTENER_LIMIT, self._settings.get("max_poll_interval_ms", 0) / 1000)
-        return asyncio.run_coroutine_threadsafe(self._listen(function, arguments), self._loop).result(limit)
-
-    async def _listen(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        task = asyncio.current_task()
-        assert task is not None
-        self._listening.add(task)
-        try:
-            said = function(*arguments)
-            return await said if inspect.isawaitable(said) else said
-        finally:
-            self._listening.discard(task)
-
-
-class _OnLoop:
-    """Somebody whose methods are called on the event loop, and awaited there, while the thread that calls waits."""
-
-    def __init__(self, consumer: AIOKafkaConsumer, listener: Any, methods: Iterable[str]) -> None:
-        for name in methods:
-            method = getattr(listener, name, None)
-            if method is not None:
-                setattr(self, name, _hook(consumer, method))
-
-
-def _hook(consumer: AIOKafkaConsumer, method: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *arguments: consumer._on_loop(method, *arguments)
-
 
 def _end(poller: Poller | None, consumer: KafkaConsumer) -> None:
     if poller is not None:
-        poller.stop(_LISTENER_LIMIT)
+        poller.stop(LISTENER_LIMIT)
     consumer.close()
