@@ -93,7 +93,8 @@ class ClusterView:
             broker.node_id: BrokerView(broker.node_id, broker.host, broker.port, broker.rack)
             for broker in response.brokers
         }
-        topics = {} if asked is None else {name: view for name, view in self.topics.items() if name not in set(asked)}
+        names = None if asked is None else frozenset(asked)
+        topics = {} if names is None else {name: view for name, view in self.topics.items() if name not in names}
         for answer in response.topics:
             if answer.name is not None:
                 topics[answer.name] = _newer(self.topics.get(answer.name), _topic(answer))

@@ -12,6 +12,7 @@ from moldau.client.consumer.assignors import (
     ASSIGNORS,
     CooperativeStickyAssignor,
     Member,
+    PartitionAssignor,
     RangePartitionAssignor,
     RoundRobinPartitionAssignor,
     Shares,
@@ -105,3 +106,16 @@ def test_what_members_say_survives_the_wire(name: str) -> None:
 def test_another_clients_user_data_is_no_reason_to_fail() -> None:
     members = {"a": Member(["moldau"], user_data=b"\x00\x00\x00\x09nonsense"), "b": Member(["moldau"])}
     check(StickyPartitionAssignor().assign({"moldau": 3}, members), {"moldau": 3}, members)
+
+
+class Unsearchable(list[str]):
+    """A pattern may match ten thousand topics: to look for each of them in a list took seconds."""
+
+    def __contains__(self, name: object) -> bool:
+        raise AssertionError("looked for in a list")
+
+
+@pytest.mark.parametrize("kind", ASSIGNORS.values(), ids=ASSIGNORS)
+def test_topics_are_not_looked_for_one_by_one(kind: type[PartitionAssignor]) -> None:
+    shares = kind().assign({"a": 1, "b": 1}, {"m": Member(Unsearchable(["a", "b"]))})
+    assert sorted(shares["m"]) == [("a", 0), ("b", 0)]

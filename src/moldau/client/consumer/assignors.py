@@ -35,6 +35,11 @@ class Member:
     generation: int = -1
     instance_id: str | None = None
     user_data: bytes = b""
+    # The topics again, to be asked about: a pattern may match ten thousand of them.
+    wanted: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.wanted = frozenset(self.topics)
 
 
 class PartitionAssignor(ABC):
@@ -80,10 +85,10 @@ class RoundRobinPartitionAssignor(PartitionAssignor):
         order = sorted(members, key=lambda member: (members[member].instance_id or "", member))
         position = 0
         for topic, count in sorted(partitions.items()):
-            if not any(topic in member.topics for member in members.values()):
+            if not any(topic in member.wanted for member in members.values()):
                 continue
             for number in range(count):
-                while topic not in members[order[position % len(order)]].topics:
+                while topic not in members[order[position % len(order)]].wanted:
                     position += 1
                 shares[order[position % len(order)]].append(TopicPartition(topic, number))
                 position += 1
@@ -147,7 +152,7 @@ class _Balance:
         self.shares = {member: [] for member in self.members}
         for member in sorted(self.had, key=lambda each: (-self.had[each][0], each)):
             for where in self.had[member][1]:
-                wanted = where.topic in self.members[member].topics
+                wanted = where.topic in self.members[member].wanted
                 there = where.partition < self.partitions.get(where.topic, 0)
                 if wanted and there and where not in self.owner:
                     self._give(member, where)
@@ -193,7 +198,7 @@ ASSIGNORS: Final[dict[str, type[PartitionAssignor]]] = {
 
 def _in_order(members: Mapping[str, Member], topic: str) -> list[str]:
     """The members that want a topic; static ones by their instance, so that a restart changes nothing."""
-    wanting = [id for id, member in members.items() if topic in member.topics]
+    wanting = [id for id, member in members.items() if topic in member.wanted]
     return sorted(wanting, key=lambda id: (members[id].instance_id is None, members[id].instance_id or id))
 
 
