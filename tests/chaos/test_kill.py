@@ -1,10 +1,11 @@
 """kill -9 at random moments, again and again, while producers of several kinds write: the crash test.
 
 Topics of every kind there is: plain ones that only grow and roll, a compacted one, one with a small retention, one from
-whose beginning records are deleted, and a durable one. After some rounds the producers stop for a moment and everything
-is read back. What must hold is said in `moldau.simulation.ledger`: nothing acknowledged is lost, nothing is there
-twice, nothing out of order, nothing that was never sent. For the compacted topic it is the newest value of every key
-that must be there, for those that delete their beginning everything from their start on.
+whose beginning records are deleted, a durable one, and one that is deleted and created again under its name all the
+time. After some rounds the producers stop for a moment and everything is read back. What must hold is said in
+`moldau.simulation.ledger`: nothing acknowledged is lost, nothing is there twice, nothing out of order, nothing that was
+never sent. For the compacted topic it is the newest value of every key that must be there, for those that delete their
+beginning everything from their start on.
 
 `MOLDAU_SEED=n` repeats the choices of a run (not its timing); the seed is printed.
 """
@@ -20,6 +21,7 @@ from random import Random
 
 import pytest
 from mortal_node import MortalNode
+from reborn_topic import Reborn
 from writers import ConfluentWriter, OwnWriter, Writer
 
 from moldau.client.admin.offsets import delete_records
@@ -58,6 +60,7 @@ class Crashes:
         self._writers: list[Writer] = []
         self._seed = seed
         self._deleted_up_to = 0
+        self._reborn = Reborn(self.random, self._cluster)
 
     def begin(self) -> None:
         self.node.start()
@@ -88,11 +91,16 @@ class Crashes:
                 self.node.resume()
             case 1:
                 self.node.pause()  # and never wakes again
+                self.node.kill()
+                self.node.start()
+                return
             case 2 | 3:
                 self._delete_records()
             case 4:
                 self.node.stop()
                 self.node.start()
+        if self.node.is_running and self.random.random() < 0.7:
+            self._reborn.live()
         self.node.kill()
         self.node.start()
 
@@ -102,6 +110,7 @@ class Crashes:
             writer.hold()
         for writer in self._writers:
             writer.wait_quiet()
+        self._reborn.check()
         with self._cluster() as cluster:
             for where, account in self.ledger.partitions.items():
                 # A durable log shows what it recovered once it is forced to disk again.
