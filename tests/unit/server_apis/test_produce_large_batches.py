@@ -287,7 +287,9 @@ def test_a_stop_meanwhile_loses_nothing_that_was_acknowledged(tmp_path: Path) ->
     served = Served(tmp_path / "data", compiled=False)
     wire = served.send(large(3))
     _, done = served.workers.jobs.pop()
-    served.node.node._close()
+    closed: list[bool] = []
+    served.node.node._close(lambda: closed.append(True))
+    served.node.turn_until(lambda: bool(closed))
     done(None, None)
     assert wire.sent == []
     served.node.runtime.close()
