@@ -69,7 +69,9 @@ class ShardTimers:
     def _fire(self, key: str, timer: _Timer) -> None:
         if self._timers.get(key) is not timer:
             return
-        if timer.deadline - self._clock.monotonic() > _TOLERANCE:
+        # A deadline that was moved is waited for anew even if it has passed by now: the loop may have been held up, and
+        # what would move it once more may have arrived but not been read.
+        if timer.deadline > timer.fires or timer.deadline - self._clock.monotonic() > _TOLERANCE:
             self._arm(key, timer)
             return
         del self._timers[key]

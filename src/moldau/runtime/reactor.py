@@ -1,9 +1,14 @@
 """The loop: one thread, one epoll set, run to completion.
 
-A turn: wait for events, serve each ready descriptor once, run what other threads handed in, the timers that are due and
-the callbacks asked for with `call_soon`, and last let everything that was queued for sending leave. Every step works on
-what was there when it began; what it adds waits for the next turn. So no connection, timer or callback can keep the
-others out, however much work it makes for itself.
+A turn: wait for events, serve each ready descriptor once, run what other threads handed in, the callbacks asked for
+with `call_soon` and the timers that are due, and last let everything that was queued for sending leave. Every step
+works on what was there when it began; what it adds waits for the next turn. So no connection, timer or callback can
+keep the others out, however much work it makes for itself.
+
+A timer is due when its time had come before the descriptors were asked: whatever had arrived by then is read first. So
+somebody who was kept waiting, because the loop was held up, is not taken for silent while his words lie unread.
+
+Whoever holds the loop for long is named in the log.
 """
 
 from __future__ import annotations
@@ -24,6 +29,8 @@ logger = logging.getLogger("moldau.runtime")
 
 # More than this many ready descriptors per turn would delay timers; the rest is ready again in the next turn.
 EVENTS_PER_TURN: Final = 256
+# One callback should take a few milliseconds at most; this is far beyond.
+HELD_SECONDS: Final = 0.1
 
 
 class Flushable(Protocol):
@@ -67,6 +74,11 @@ class Reactor:
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self.register(self._wake_read, self._on_wake, select.EPOLLIN)
         self._signals: dict[int, object] = {}
+        # Everything that had arrived by this time has been read.
+        self._heard = 0.0
+        # While more descriptors are ready than fit a turn: since when, and how many have had theirs.
+        self._round_began = 0.0
+        self._round_served = 0
 
     # ------------------------------------------------------------------------------------------ the Loop port
 
@@ -155,7 +167,9 @@ class Reactor:
 
     def _turn(self) -> None:
         handlers = self._handlers
-        for fd, events in self._epoll.poll(self._wait_time(), EVENTS_PER_TURN):
+        ready = self._epoll.poll(self._wait_time(), EVENTS_PER_TURN)
+        polled = now = time.monotonic()
+        for fd, events in ready:
             # A descriptor closed earlier in this turn may be gone, or belong to a new connection by now;
             # handlers therefore trust what recv and send say, not the event alone.
             handler = handlers.get(fd)
@@ -164,16 +178,33 @@ class Reactor:
                     handler(events)
                 except Exception:
                     logger.exception("a handler of descriptor %d failed", fd)
+                before, now = now, time.monotonic()
+                if now - before > HELD_SECONDS:
+                    _tell_held(handler, now - before)
+        self._note_heard(polled, len(ready))
         if self._from_threads:
             self._run_from_threads()
+        if self._ready:
+            callbacks, self._ready = self._ready, []
+            self._run_all(callbacks)
         if self._timers:
             self._run_timers()
-        if self._ready:
-            ready, self._ready = self._ready, []
-            self._run_all(ready)
         if self._unflushed:
             senders, self._unflushed = self._unflushed, []
             self._run_all([sender.flush for sender in senders])
+
+    def _note_heard(self, polled: float, served: int) -> None:
+        if served < EVENTS_PER_TURN:
+            self._heard = polled
+            self._round_served = 0
+            return
+        # Others may be ready as well. They come first in the next turns; after as many as there are, all had theirs.
+        if not self._round_served:
+            self._round_began = polled
+        self._round_served += served
+        if self._round_served >= len(self._handlers):
+            self._heard = self._round_began
+            self._round_served = 0
 
     def _wait_time(self) -> float:
         if self._ready or self._unflushed or self._stopping:
@@ -185,9 +216,8 @@ class Reactor:
 
     def _run_timers(self) -> None:
         timers = self._timers
-        now = time.monotonic()
         due: list[Timer] = []
-        while timers and timers[0].when <= now:
+        while timers and timers[0].when <= self._heard:
             due.append(heapq.heappop(timers))
         for timer in due:
             callback, timer.callback = timer.callback, None
@@ -202,11 +232,15 @@ class Reactor:
         self._run_all([calls.popleft() for _ in range(len(calls))])
 
     def _run_all(self, callbacks: Iterable[Callable[[], None]]) -> None:
+        now = time.monotonic()
         for callback in callbacks:
             try:
                 callback()
             except Exception:
                 logger.exception("a callback of the loop failed")
+            before, now = now, time.monotonic()
+            if now - before > HELD_SECONDS:
+                _tell_held(callback, now - before)
 
     def _on_wake(self, _events: int) -> None:
         try:
@@ -221,3 +255,11 @@ class Reactor:
             pass  # full: the loop has more than enough reason to wake up
         except OSError:
             logger.debug("a thread called back after the loop was closed")
+
+
+def _tell_held(callback: Callable[..., None], seconds: float) -> None:
+    """What was called says what it was doing, if it knows; otherwise its name must do."""
+    owner = getattr(callback, "__self__", None)
+    doing = getattr(owner, "doing", None)
+    what = doing() if doing is not None else getattr(callback, "__qualname__", repr(callback))
+    logger.warning("the loop was held for %d ms by %s", seconds * 1000, what)

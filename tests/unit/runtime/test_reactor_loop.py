@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+import select
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -171,3 +173,121 @@ def test_a_signal_ends_a_process_that_waits_for_nothing_else() -> None:
         output, _ = process.communicate(timeout=20)
     assert output == "clean\n"
     assert process.returncode == 0
+
+
+class Clock:
+    """The loop's time, moved by the test: a callback that takes long moves it on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        monkeypatch.setattr("moldau.runtime.reactor.time.monotonic", lambda: self.now)
+
+    def hold(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def test_what_has_arrived_is_read_before_a_timer_says_that_nothing_came(
+    loop: Reactor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch)
+    order: list[str] = []
+    busy, quiet = socket.socketpair(), socket.socketpair()
+    timer = loop.call_later(5.0, lambda: (order.append("timer"), loop.stop()))
+
+    def hold(_events: int) -> None:
+        busy[0].recv(1)
+        order.append("busy")
+        clock.hold(60.0)
+        # Says something while the loop is held up, long before its time is over as it sees it.
+        quiet[1].send(b"x")
+
+    def read(_events: int) -> None:
+        quiet[0].recv(1)
+        order.append("heard")
+        timer.cancel()
+        loop.call_soon(loop.stop)
+
+    for pair, handler in ((busy, hold), (quiet, read)):
+        loop.register(pair[0].fileno(), handler, select.EPOLLIN)
+    busy[1].send(b"x")
+    try:
+        loop.run()
+    finally:
+        for one in (*busy, *quiet):
+            one.close()
+    assert order == ["busy", "heard"]
+
+
+def test_that_holds_for_more_descriptors_than_fit_a_turn(loop: Reactor, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch)
+    monkeypatch.setattr("moldau.runtime.reactor.EVENTS_PER_TURN", 4)
+    pairs = [socket.socketpair() for _ in range(11)]
+    heard: set[int] = set()
+    when_due: list[int] = []
+
+    def read(number: int) -> None:
+        pairs[number][0].recv(1)
+        heard.add(number)
+        clock.hold(1.0)
+
+    for number, pair in enumerate(pairs):
+        loop.register(pair[0].fileno(), lambda _events, number=number: read(number), select.EPOLLIN)
+        pair[1].send(b"x")
+    # Due with the first of them, while the others have spoken as well.
+    loop.call_later(0.5, lambda: (when_due.append(len(heard)), loop.stop()))
+    clock.hold(0.4)
+    try:
+        loop.call_soon(lambda: clock.hold(0.2))
+        loop.run()
+    finally:
+        for one, other in pairs:
+            one.close()
+            other.close()
+    assert when_due == [len(pairs)]
+
+
+def test_timers_run_although_more_than_fit_a_turn_speak_all_the_time(
+    loop: Reactor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch)
+    monkeypatch.setattr("moldau.runtime.reactor.EVENTS_PER_TURN", 4)
+    pairs = [socket.socketpair() for _ in range(11)]
+    for one, other in pairs:
+        # Never read, so always ready.
+        loop.register(one.fileno(), lambda _events: clock.hold(0.001), select.EPOLLIN)
+        other.send(b"x")
+    loop.call_later(0.5, loop.stop)
+    try:
+        loop.run()
+    finally:
+        for one, other in pairs:
+            one.close()
+            other.close()
+
+
+def test_whoever_holds_the_loop_is_named(
+    loop: Reactor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock(monkeypatch)
+
+    class Busy:
+        def doing(self) -> str:
+            return "a request for too much"
+
+        def serve(self) -> None:
+            clock.hold(0.3)
+
+    def slow() -> None:
+        clock.hold(0.2)
+
+    loop.call_soon(slow)
+    loop.call_soon(Busy().serve)
+    loop.call_soon(lambda: clock.hold(0.05))
+    loop.call_soon(loop.stop)
+    with caplog.at_level(logging.WARNING, logger="moldau.runtime"):
+        loop.run()
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 2
+    assert "held for 200 ms" in told[0] or "held for 199 ms" in told[0]
+    assert "slow" in told[0]
+    assert told[1].endswith("by a request for too much")
