@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.rows import connections, consume, growth, latency, produce, start, tools
+from bench.rows import connections, consume, growth, hostile, latency, produce, start, tools
 from bench.rows.row import Row
 
 ROWS: list[Row] = [
@@ -11,6 +11,7 @@ ROWS: list[Row] = [
     *latency.ROWS,
     *connections.ROWS,
     *growth.ROWS,
+    *hostile.ROWS,
     *start.ROWS,
     *tools.ROWS,
 ]

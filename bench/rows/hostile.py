@@ -1,0 +1,155 @@
+"""Worst wait beside hostile requests: one client asks for too much, another for an empty Metadata every 20 ms.
+
+What counts is the longest wait of the second one. The first is answered, refused or cut off, as the broker likes; how
+long that took is told beside it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from bench import hostile
+from bench.contenders import Contender, Running
+from bench.conversation import Conversation
+from bench.results import Metric
+from bench.rows.row import Measure, Plan, Row, topic
+from bench.waiting import waiting
+from moldau.protocol.api import ApiKey
+from moldau.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from moldau.protocol.records import Compression
+
+CHAPTER = "Worst wait beside hostile requests"
+TITLE = "worst wait beside"
+# Long enough for a backtracking matcher, and for a name of a topic.
+LONG_NAMES = [f"{'a' * 200}-{number:03d}" for number in range(200)]
+BATCHES: dict[str, tuple[Callable[[], bytes], dict[str, str]]] = {
+    "a zstd batch of some KB that unpacks to 120 MB": (lambda: hostile.bomb(Compression.ZSTD), {}),
+    "a gzip batch of 120 KB that unpacks to 120 MB": (lambda: hostile.bomb(Compression.GZIP), {}),
+    "a batch of 720,000 records, all refused": (hostile.keyless, {"cleanup.policy": "compact"}),
+    "a batch of 30 MB that is packed anew": (hostile.text, {"compression.type": "gzip"}),
+}
+
+
+def wait_beside(broker: Running, act: Callable[[Conversation], object]) -> dict[str, float]:
+    with Conversation(broker.address) as conversation, waiting(broker.address) as found:
+        time.sleep(0.2)
+        began = time.perf_counter()
+        try:
+            act(conversation)
+        except OSError:
+            pass  # cut off, which is an answer too
+        took = time.perf_counter() - began
+        time.sleep(0.2)
+    return {"longest wait": found.milliseconds, "request": took * 1000}
+
+
+def many(api: ApiKey) -> Measure:
+    def measure(_: Contender, broker: Running, plan: Plan) -> dict[str, float]:
+        request = hostile.names_many(api, hostile.MILLION, plan.version(api, hostile.HIGHEST.get(api, 99)))
+        return wait_beside(broker, lambda conversation: conversation.send(request))
+
+    return measure
+
+
+def one_often(_: Contender, broker: Running, plan: Plan) -> dict[str, float]:
+    with topic(broker) as name:
+        request = hostile.describes_often(name, 50_000, plan.version(ApiKey.DESCRIBE_CONFIGS))
+        return wait_beside(broker, lambda conversation: conversation.send(request))
+
+
+def pattern(number: int) -> Measure:
+    def measure(_: Contender, broker: Running, plan: Plan) -> dict[str, float]:
+        create(broker, plan, [CreatableTopic(name=name, num_partitions=1) for name in LONG_NAMES])
+        try:
+            request = hostile.heartbeat(f"pattern-{number}", hostile.PATTERNS[number], 1)
+            return wait_beside(broker, lambda conversation: conversation.send(request))
+        finally:
+            delete(broker, plan, LONG_NAMES)
+
+    return measure
+
+
+def batch(name: str) -> Measure:
+    def measure(_: Contender, broker: Running, plan: Plan) -> dict[str, float]:
+        build, settings = BATCHES[name]
+        configs = [CreatableTopicConfig(name=key, value=value) for key, value in settings.items()]
+        create(broker, plan, [CreatableTopic(name="hostile", num_partitions=1, configs=configs)])
+        try:
+            request = hostile.produces("hostile", build(), plan.produce_version)
+            return wait_beside(broker, lambda conversation: conversation.send(request))
+        finally:
+            delete(broker, plan, ["hostile"])
+
+    return measure
+
+
+def creating(number: int) -> Measure:
+    def measure(_: Contender, broker: Running, plan: Plan) -> dict[str, float]:
+        found = wait_beside(
+            broker, lambda _: create(broker, plan, [CreatableTopic(name="many", num_partitions=number)])
+        )
+        delete(broker, plan, ["many"])
+        return found
+
+    return measure
+
+
+def deleting(number: int) -> Measure:
+    def measure(_: Contender, broker: Running, plan: Plan) -> dict[str, float]:
+        create(broker, plan, [CreatableTopic(name="many", num_partitions=number)])
+        return wait_beside(broker, lambda _: delete(broker, plan, ["many"]))
+
+    return measure
+
+
+def describing(number: int) -> Measure:
+    def measure(_: Contender, broker: Running, plan: Plan) -> dict[str, float]:
+        create(broker, plan, [CreatableTopic(name="many", num_partitions=number)])
+        try:
+            request = hostile.all_topics(plan.version(ApiKey.METADATA, 12))
+            return wait_beside(broker, lambda conversation: conversation.send(request))
+        finally:
+            delete(broker, plan, ["many"])
+
+    return measure
+
+
+def create(broker: Running, plan: Plan, topics: list[CreatableTopic]) -> None:
+    for made in topics:
+        made.replication_factor = 1
+    with Conversation(broker.address) as conversation:
+        request = CreateTopicsRequest(topics=topics, timeout_ms=120_000)
+        conversation.ask(request, plan.version(ApiKey.CREATE_TOPICS), CreateTopicsResponse)
+
+
+def delete(broker: Running, plan: Plan, names: list[str]) -> None:
+    with Conversation(broker.address) as conversation:
+        request = DeleteTopicsRequest(topic_names=names, timeout_ms=120_000)
+        conversation.ask(request, plan.version(ApiKey.DELETE_TOPICS, 5), DeleteTopicsResponse)
+
+
+def speaks_all(contender: Contender) -> str:
+    return "" if contender.durable else "speaks few of these requests"
+
+
+def row(title: str, measure: Measure, cost: float = 5.0) -> Row:
+    metrics = [Metric("longest wait", "ms", more_is_better=False), Metric("request", "ms", more_is_better=False)]
+    return Row(CHAPTER, f"{TITLE} {title}", metrics, measure, cost=cost, most=1, quick=False, unable=speaks_all)
+
+
+ROWS = [
+    *(row(f"a heartbeat with the pattern {text}", pattern(number)) for number, text in enumerate(hostile.PATTERNS)),
+    row("DescribeConfigs of one topic 50,000 times", one_often),
+    *(row(f"one {api.name} of 1 M elements", many(api), 10.0) for api in hostile.MANY),
+    *(row(name, batch(name)) for name in BATCHES),
+    row("creating 1,000 partitions", creating(1000)),
+    row("deleting 3,000 partitions", deleting(3000), 10.0),
+    row("Metadata of 6,000 partitions", describing(6000), 20.0),
+]
