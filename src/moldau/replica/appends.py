@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from moldau.deferred import Deferred, pass_on
 from moldau.errors import ErrorCode, KafkaError
@@ -29,6 +29,16 @@ _CLIENT = Origin.CLIENT
 
 # (topic name or id, partition, error, base offset, log append time, log start offset)
 AppendResult: TypeAlias = tuple[str | Uuid, int, int, int, int, int]
+# What is refused before the log has looked at the records is answered without the log's start.
+_BEFORE_THE_LOG: Final = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
 # Looks at the form of the records for a partition that is there; KafkaError refuses them.
 Check: TypeAlias = Callable[[memoryview, int, int], None]
 # Whether what was found out before still holds.
@@ -78,6 +88,7 @@ class Appends:
         """
         replicas = self._replicas
         hosted = (replicas.by_id if self._by_id else replicas.by_name).get(topic)  # type: ignore[arg-type]
+        judge: Partition | None = None
         try:
             partition = hosted.partitions.get(index) if hosted is not None else None
             if hosted is None or partition is None:
@@ -89,9 +100,10 @@ class Appends:
                 check(data, start, end)
             if guard is not None:
                 guard()
+            judge = partition
             info = partition.append(data, start, end, self._acks, _CLIENT, self._patience)
         except KafkaError as error:
-            self.refuse(topic, index, error)
+            self._failed(topic, index, error, judge)
             return
         except Postponed:
             assert partition is not None
@@ -111,6 +123,10 @@ class Appends:
     def refuse(self, topic: str | Uuid, index: int, error: KafkaError) -> None:
         self.refusals[len(self.results)] = error
         self.results.append((topic, index, error.code, NO_OFFSET, NO_TIMESTAMP, NO_OFFSET))
+
+    def _failed(self, topic: str | Uuid, index: int, error: KafkaError, judge: Partition | None) -> None:
+        self.results.append((topic, index, 0, NO_OFFSET, NO_TIMESTAMP, NO_OFFSET))
+        self._refuse_at(len(self.results) - 1, error, judge)
 
     def _postpone(
         self, partition: Partition, topic: str | Uuid, index: int, batch: memoryview, guard: Guard | None
@@ -132,20 +148,23 @@ class Appends:
                 self.results[place] = (topic, index, 0, *offsets)
                 self._appended(place, partition, info)
             except KafkaError as refusal:
-                self._refuse_at(place, refusal)
+                self._refuse_at(place, refusal, partition)
             except Exception:
                 logger.exception("a batch for %s could not be judged", partition.topic_partition)
-                self._refuse_at(place, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
+                self._refuse_at(place, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR), partition)
             self._preparing -= 1
             if not self._preparing and self._prepared is not None:
                 self._prepared()
 
         self._replicas.preparation.prepare(batch, partition.log.config, judged)
 
-    def _refuse_at(self, place: int, error: KafkaError) -> None:
+    def _refuse_at(self, place: int, error: KafkaError, judge: Partition | None) -> None:
+        """`judge` is the partition whose log has looked at the records, if one has."""
         topic, index, *_ = self.results[place]
+        knows_start = judge is not None and error.code not in _BEFORE_THE_LOG
+        log_start = judge.log.log_start_offset if judge is not None and knows_start else NO_OFFSET
         self.refusals[place] = error
-        self.results[place] = (topic, index, error.code, NO_OFFSET, NO_TIMESTAMP, NO_OFFSET)
+        self.results[place] = (topic, index, error.code, NO_OFFSET, NO_TIMESTAMP, log_start)
 
     def finish(self, timeout_ms: int, answer: Callable[[], A]) -> A | Deferred[A]:
         """Answers now, or when the records count everywhere, or at the deadline with what is known by then.
@@ -163,7 +182,10 @@ class Appends:
         def known() -> None:
             for place, pending in self._pending:
                 if pending.error != ErrorCode.NONE:
-                    self._refuse_at(place, KafkaError(pending.error))
+                    # The records are in the log: where is told with the error.
+                    topic, index, _, *written = self.results[place]
+                    self.refusals[place] = KafkaError(pending.error)
+                    self.results[place] = (topic, index, pending.error, written[0], written[1], written[2])
             try:
                 response = answer()
             except Exception as error:

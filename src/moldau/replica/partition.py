@@ -8,7 +8,7 @@ one replica that is the end of the log, so a single node takes the short way on 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import PartitionRegistration
@@ -17,6 +17,8 @@ from moldau.storage.append_info import Patience
 from moldau.storage.log import AppendInfo, Log, LogRead, Origin
 from moldau.storage.validator import ValidBatch
 from moldau.types import NO_EPOCH, NO_LEADER, TopicPartition, Uuid
+
+NO_REPLICA: Final = -1
 
 
 class IsrChange(Protocol):
@@ -207,21 +209,27 @@ class Partition:
         fetched_epoch: int,
         *,
         committed: bool,
-        follower: bool,
+        follower: int,
         at_least_one: bool,
     ) -> LogRead | DivergingEpoch:
-        """Reads up to the high watermark, the last stable offset (`committed`) or the end of the log (`follower`).
+        """Reads up to the high watermark, the last stable offset (`committed`) or the end of the log.
+
+        That far only followers read: `follower` is the id of the broker, NO_REPLICA for clients.
 
         `leader_epoch` is the one the reader believes in, `fetched_epoch` that of the last record it has; -1 for none.
         """
         if leader_epoch != NO_EPOCH or not self.is_leader:
             self.check_leader(leader_epoch)
         log = self.log
+        if follower != NO_REPLICA and follower not in self._followers:
+            raise KafkaError(
+                ErrorCode.NOT_LEADER_OR_FOLLOWER, f"Broker {follower} holds no replica of {self.topic_partition}."
+            )
         if fetched_epoch >= 0:
             diverging = self._diverging(offset, fetched_epoch)
             if diverging is not None:
                 return diverging
-        if follower:
+        if follower != NO_REPLICA:
             limit = log.log_end_offset
         elif committed:
             limit = log.last_stable_offset

@@ -8,19 +8,17 @@ something was appended all of it is read again, because the answer has to carry 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from moldau.deferred import Deferred
 from moldau.errors import KafkaError
 from moldau.replica.delayed_fetch import DelayedFetch, WaitingRead
 from moldau.replica.manager import ReplicaManager
-from moldau.replica.partition import DivergingEpoch, Partition
+from moldau.replica.partition import NO_REPLICA, DivergingEpoch, Partition
 from moldau.runtime.ports import FileSlice
 from moldau.types import NO_OFFSET, Uuid
 
 A = TypeVar("A")
-
-NO_REPLICA: Final = -1
 
 # (topic name or id, partition, offset, most bytes, current leader epoch, the reader's log start, last fetched epoch)
 AskedRead: TypeAlias = tuple[str | Uuid, int, int, int, int, int, int]
@@ -53,7 +51,7 @@ class Reads:
         min_bytes: int,
         max_bytes: int,
         committed: bool,
-        follower: bool,
+        follower: int = NO_REPLICA,
     ) -> None:
         self._replicas = replicas
         self._asked = asked
@@ -89,7 +87,7 @@ class Reads:
             if (partition := self._find(asked[0], asked[1])) is not None
         ]
         operation = DelayedFetch(
-            waiting, self._min_bytes, committed=self._committed, follower=self._follower, respond=respond
+            waiting, self._min_bytes, committed=self._committed, follower=self._follower != NO_REPLICA, respond=respond
         )
         self._replicas.fetches.wait(operation, [read.partition for read in waiting], max_wait_ms)
         return later

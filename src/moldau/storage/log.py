@@ -131,9 +131,9 @@ class Log(LocalLog):
                 marker = read_end_marker(data, start, end)
             written = self._producers.check(header, origin, marker)
             if written is not None:
-                stamp = written.timestamp if append_time != NO_TIMESTAMP else NO_TIMESTAMP
-                first, last = written.first_offset, written.last_offset
-                return AppendInfo(first, last, stamp, self.log_start_offset, written.timestamp, 0, True)
+                # As Kafka answers a repeated batch: with the time of its records, whoever stamped them.
+                first, last, stamp = written.first_offset, written.last_offset, written.timestamp
+                return AppendInfo(first, last, stamp, self.log_start_offset, stamp, 0, True)
         base = self.log_end_offset
         last = base + header.last_offset_delta
         segment = self._segments.active

@@ -13,7 +13,7 @@ from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import PartitionRegistration
 from moldau.protocol.records import Record, encode_batch
 from moldau.replica.delayed_outcomes import PendingAppend, PendingDelete, PendingForce
-from moldau.replica.partition import DivergingEpoch, Partition
+from moldau.replica.partition import NO_REPLICA, DivergingEpoch, Partition
 from moldau.runtime.clock import SystemClock
 from moldau.runtime.disk import RealDisk
 from moldau.storage.log import Log, LogRead
@@ -48,7 +48,7 @@ class Stage:
         self.partition.append(data, 0, len(data), acks)
 
     def read(
-        self, offset: int, leader_epoch: int = -1, fetched_epoch: int = -1, *, follower: bool = False
+        self, offset: int, leader_epoch: int = -1, fetched_epoch: int = -1, *, follower: int = NO_REPLICA
     ) -> LogRead | DivergingEpoch:
         return self.partition.read(
             offset, 1 << 20, leader_epoch, fetched_epoch, committed=False, follower=follower, at_least_one=True
@@ -123,7 +123,7 @@ def epochs(stage: Stage) -> Stage:
     return stage
 
 
-@pytest.mark.parametrize("follower", [False, True])
+@pytest.mark.parametrize("follower", [NO_REPLICA, 3])
 @pytest.mark.parametrize(
     ("offset", "fetched_epoch", "diverging"),
     [
@@ -142,7 +142,7 @@ def epochs(stage: Stage) -> Stage:
     ],
 )
 def test_a_reader_whose_log_left_ours_is_told_where(
-    epochs: Stage, offset: int, fetched_epoch: int, diverging: DivergingEpoch | None, follower: bool
+    epochs: Stage, offset: int, fetched_epoch: int, diverging: DivergingEpoch | None, follower: int
 ) -> None:
     found = epochs.read(offset, fetched_epoch=fetched_epoch, follower=follower)
     assert found == diverging if diverging is not None else isinstance(found, LogRead)
@@ -248,8 +248,18 @@ def test_a_durable_partition_counts_what_is_on_disk(tmp_path: Path) -> None:
 def test_readers_see_what_is_committed_and_followers_all(stage: Stage) -> None:
     stage.lead(1, isr=(1, 2))
     stage.append(2)
-    (to_readers, to_followers) = (stage.read(0), stage.read(0, follower=True))
+    (to_readers, to_followers) = (stage.read(0), stage.read(0, follower=3))
     assert isinstance(to_readers, LogRead)
     assert isinstance(to_followers, LogRead)
     assert len(to_readers.records) == 0
     assert len(to_followers.records) > 0
+
+
+def test_a_stranger_is_no_follower(stage: Stage) -> None:
+    stage.lead(1, isr=(1, 2), replicas=(1, 2))
+    stage.append(1)
+    # Its own id is no follower's either.
+    for stranger in (1, 3, 0):
+        with pytest.raises(KafkaError) as error:
+            stage.read(0, follower=stranger)
+        assert refused(error) is ErrorCode.NOT_LEADER_OR_FOLLOWER

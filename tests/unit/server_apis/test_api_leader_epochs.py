@@ -11,6 +11,7 @@ from in_process_node import InProcessNode
 from moldau import _speed
 from moldau.errors import ErrorCode
 from moldau.metadata.features import supported_features
+from moldau.metadata.image import PartitionRegistration
 from moldau.protocol.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener
 from moldau.protocol.messages.create_topics import (
     CreatableReplicaAssignment,
@@ -154,3 +155,16 @@ def test_fewer_in_sync_than_the_topic_asks_for(stage: Stage) -> None:
     assert stage.produce("needs-1", 1) is ErrorCode.NONE
     assert stage.produce("needs-2", 1) is ErrorCode.NOT_ENOUGH_REPLICAS
     assert stage.produce("needs-2", 1, acks=1) is ErrorCode.NONE
+
+
+def test_a_producer_that_waited_in_vain_is_told_where_its_records_are(stage: Stage) -> None:
+    partition = stage.node.node.replicas.get("orders", 0)
+    replicas = (1, 2)
+    partition.become_leader(
+        PartitionRegistration(replicas, (bytes(16),) * 2, replicas, 1, partition.leader_epoch, partition_epoch=9), 0
+    )
+    records = encode_batch([Record(0, 1_700_000_000_000, None, b"value", [])])
+    data = TopicProduceData(name="orders", partition_data=[PartitionProduceData(index=0, records=records)])
+    request = ProduceRequest(acks=-1, timeout_ms=1, topic_data=[data])
+    (answer,) = stage.node.ask(request, 9, ProduceResponse).responses[0].partition_responses
+    assert (answer.error_code, answer.base_offset, answer.log_start_offset) == (ErrorCode.REQUEST_TIMED_OUT, 3, 0)

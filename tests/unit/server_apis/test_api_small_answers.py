@@ -14,18 +14,27 @@ from moldau.protocol.message import Message
 from moldau.protocol.messages import add_partitions_to_txn as add
 from moldau.protocol.messages import consumer_group_heartbeat as heartbeat
 from moldau.protocol.messages import describe_producers as producers
+from moldau.protocol.messages import fetch as fetches
 from moldau.protocol.messages import leave_group as leave
 from moldau.protocol.messages import offset_commit as commit
 from moldau.protocol.messages import offset_delete as deletion
+from moldau.protocol.messages import produce as produces
 from moldau.protocol.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
 )
 from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from moldau.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from moldau.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
 from moldau.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from moldau.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from moldau.protocol.records import Record, encode_batch
 
 NOT_YET = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -243,4 +252,65 @@ def test_a_topic_without_time_is_not_created(stage: Stage) -> None:
     request = CreateTopicsRequest(topics=[topic], timeout_ms=0)
     (row,) = stage.ask(request, 5, CreateTopicsResponse).topics
     assert row.error_code == ErrorCode.REQUEST_TIMED_OUT
+    # Whatever was decided before this one is in the image as well.
+    stage.node.create_topic("in-time")
     assert "in-no-time" not in stage.node.node.metadata.image.topics.by_name
+
+
+# -------------------------------------------------------------------------------------------------------------- records
+
+
+@pytest.mark.parametrize("replica_id", [0, 1, 5])
+def test_a_fetch_that_claims_to_be_a_replica(stage: Stage, replica_id: int) -> None:
+    for version in (12, 15, 17):
+        partition = fetches.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1000)
+        topic = fetches.FetchTopic(topic="t", topic_id=stage.ids["t"], partitions=[partition])
+        request = fetches.FetchRequest(max_bytes=1 << 20, topics=[topic])
+        if version < 15:
+            request.replica_id = replica_id
+        else:
+            request.replica_state = fetches.ReplicaState(replica_id=replica_id, replica_epoch=1)
+        (data,) = stage.ask(request, version, fetches.FetchResponse).responses[0].partitions
+        assert (data.error_code, data.high_watermark, data.log_start_offset) == (
+            ErrorCode.NOT_LEADER_OR_FOLLOWER,
+            -1,
+            -1,
+        )
+
+
+def test_what_a_produce_answer_says_besides_its_code(stage: Stage) -> None:
+    stage.node.create_topic("written")
+    stage.node.create_topic("stamped", **{"message.timestamp.type": "LogAppendTime"})
+    stamp = 1_700_000_000_000
+
+    def produce(topic: str, timestamp: int = stamp, damage: int = 0, **fields: int) -> tuple[int, int, int, int]:
+        batch = bytearray(encode_batch([Record(0, timestamp, None, b"value", [])], **fields))
+        batch[-1] ^= damage
+        row = produces.PartitionProduceData(index=0, records=bytes(batch))
+        data = produces.TopicProduceData(name=topic, partition_data=[row])
+        request = produces.ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[data])
+        answer = stage.ask(request, 9, produces.ProduceResponse).responses[0].partition_responses[0]
+        return answer.error_code, answer.base_offset, answer.log_append_time_ms, answer.log_start_offset
+
+    for _ in range(3):
+        assert produce("written")[0] == 0
+    row = DeleteRecordsPartition(partition_index=0, offset=2)
+    request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name="written", partitions=[row])], timeout_ms=1000)
+    assert stage.ask(request, 2, DeleteRecordsResponse).topics[0].partitions[0].error_code == 0
+    assert produce("written") == (0, 3, -1, 2)
+    # The log has looked at these.
+    assert produce("written", 32_503_680_000_000) == (ErrorCode.INVALID_TIMESTAMP, -1, -1, 2)
+    assert produce("written", producer_id=7, producer_epoch=0, base_sequence=0) == (0, 4, -1, 2)
+    assert produce("written", producer_id=7, producer_epoch=0, base_sequence=9) == (
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        *(-1, -1, 2),
+    )
+    # A batch that came before is answered with the time of its records.
+    assert produce("written", producer_id=7, producer_epoch=0, base_sequence=0) == (0, 4, stamp, 2)
+    # It has not looked at these.
+    assert produce("written", damage=1) == (ErrorCode.CORRUPT_MESSAGE, -1, -1, -1)
+    assert produce("missing") == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1, -1)
+    assert produce("__consumer_offsets") == (ErrorCode.INVALID_TOPIC_EXCEPTION, -1, -1, -1)
+    code, offset, appended, start = produce("stamped")
+    assert (code, offset, start) == (0, 0, 0)
+    assert appended > stamp

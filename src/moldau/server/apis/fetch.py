@@ -26,6 +26,7 @@ from moldau.protocol.messages.fetch import (
     NodeEndpoint,
     PartitionData,
 )
+from moldau.replica.partition import NO_REPLICA
 from moldau.replica.reads import Reads
 from moldau.runtime.ports import Chunk
 from moldau.server.dispatch import DECLINED, Api, RawAnswer, RawHandler
@@ -73,7 +74,7 @@ class FetchCall:
             # A follower takes what it asks for; its limits are its own configuration.
             max_bytes=max_bytes if follower else min(max_bytes, services.config.fetch_max_bytes),
             committed=committed,
-            follower=follower,
+            follower=replica_id if follower else NO_REPLICA,
         )
 
     def close(self) -> None:
