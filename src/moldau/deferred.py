@@ -74,6 +74,16 @@ def pass_on(result: T | Deferred[T], answer: Deferred[T]) -> None:
         answer.resolve(result)
 
 
+def settle(answer: Deferred[T], build: Callable[[], T | Deferred[T]]) -> None:
+    """Settles `answer` with what is built, or with the failure to do so: whoever asked is told, and nobody else."""
+    try:
+        result = build()
+    except Exception as error:
+        answer.fail(error)
+        return
+    pass_on(result, answer)
+
+
 def mapped(source: Deferred[T], change: Callable[[T], U]) -> Deferred[U]:
     answer: Deferred[U] = Deferred()
 

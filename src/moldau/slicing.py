@@ -10,18 +10,21 @@ that bounds the memory they need together.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Hashable, Iterable
+from types import GeneratorType
 from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from moldau.deferred import Deferred, pass_on
 
 T = TypeVar("T")
+U = TypeVar("U")
+H = TypeVar("H", bound=Hashable)
 
 # What is yielded does not matter to whoever runs the work.
 Work: TypeAlias = Generator[Any, None, T]
 
 SLICE_SECONDS: Final = 0.004
-# Of something new while other work is waiting already: many that begin in one turn must not add up.
+# Of something new while other work is waiting or has just been done: what begins in one turn must not add up.
 FIRST_SLICE_SECONDS: Final = 0.001
 # How many pieces of work take turns.
 AT_ONCE: Final = 4
@@ -56,16 +59,26 @@ class Slicer:
         self._scheduled = False
         # How many slices have been run in turns of their own; for tests.
         self.slices = 0
+        self._last: _Job | None = None
+        # Within a slice: what it leads to must not take another whole one.
+        self._busy = False
 
     def __len__(self) -> int:
         return len(self._jobs)
+
+    def doing(self) -> str:
+        """What the last slice was of, for whoever wonders why it took so long."""
+        job = self._last
+        doing = None if job is None else getattr(getattr(job.wanted, "__self__", None), "doing", None)
+        whose = "" if doing is None else f" for {doing()}"
+        return f"a slice of {getattr(job and job.work, '__qualname__', 'work')}{whose}"
 
     def run(self, work: Work[T | Deferred[T]], wanted: Callable[[], bool] | None = None) -> T | Deferred[T]:
         """The result if it is there within a slice, else a later value. Once `wanted` says no, the rest is not done.
 
         What the work raises within the first slice is raised here.
         """
-        end = self._now() + (FIRST_SLICE_SECONDS if self._jobs else SLICE_SECONDS)
+        end = self._now() + (FIRST_SLICE_SECONDS if self._jobs or self._busy else SLICE_SECONDS)
         try:
             next(work)
             while self._now() < end:
@@ -77,6 +90,32 @@ class Slicer:
         self._schedule()
         return answer
 
+    def value_of(self, result: T | Work[T | Deferred[T]]) -> T | Deferred[T]:
+        """Of something that may be work or may be the result already."""
+        return self.run(result) if isinstance(result, GeneratorType) else cast(T, result)
+
+    def run_into(self, work: Work[T | Deferred[T]], answer: Deferred[T]) -> None:
+        """Settles `answer` with what becomes of the work."""
+        try:
+            result = self.run(work)
+        except Exception as error:
+            answer.fail(error)
+        else:
+            pass_on(result, answer)
+
+    def then(self, source: Deferred[U], work: Callable[[U], Work[T]]) -> Deferred[T]:
+        """What becomes of a later value by more work."""
+        answer: Deferred[T] = Deferred()
+
+        def settled(value: U | None, error: BaseException | None) -> None:
+            if error is None:
+                self.run_into(work(cast(U, value)), answer)
+            else:
+                answer.fail(error)
+
+        source.then(settled)
+        return answer
+
     def _schedule(self) -> None:
         if self._jobs and not self._scheduled:
             self._scheduled = True
@@ -85,12 +124,14 @@ class Slicer:
     def _slice(self) -> None:
         self._scheduled = False
         self.slices += 1
-        job = self._jobs.popleft()
+        job = self._last = self._jobs.popleft()
+        self._busy = True
         try:
             if self._step(job):
                 # Behind those it takes turns with, before those that wait.
                 self._jobs.insert(AT_ONCE - 1, job)
         finally:
+            self._busy = False
             self._schedule()
 
     def _step(self, job: _Job) -> bool:
@@ -119,3 +160,13 @@ def run_whole(work: Work[T]) -> T:
             next(work)
         except StopIteration as done:
             return cast(T, done.value)
+
+
+def distinct(items: Iterable[H]) -> Work[list[H]]:
+    """Each once, in their order."""
+    seen: dict[H, None] = {}
+    for number, item in enumerate(items):
+        seen[item] = None
+        if not number % 256:
+            yield
+    return list(seen)

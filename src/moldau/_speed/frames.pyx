@@ -11,6 +11,7 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 from moldau._speed.codec cimport (
     COMPRESSION,
@@ -33,14 +34,18 @@ from moldau.errors import ProtocolError
 
 cdef enum:
     ZSTD = 4
+    # Topics and partitions in one request, beyond which it is read, and served, in slices.
+    MOST_ELEMENTS = 512
 
 
 # ------------------------------------------------------------------------------------------------ framing
 
 def deliver_frames(
-    object view, Py_ssize_t position, Py_ssize_t end, Py_ssize_t largest, object frame, object gate, int most
+    object view, Py_ssize_t position, Py_ssize_t end, Py_ssize_t largest, object frame, object gate, int most,
+    double seconds
 ):
     """The twin of `moldau.runtime.framing.walk_frames`, which says what it does."""
+    cdef double deadline = monotonic() + seconds
     cdef Py_buffer buffer
     cdef const uint8_t *base
     cdef Py_ssize_t size
@@ -60,9 +65,17 @@ def deliver_frames(
             most -= 1
             if not gate._delivering:
                 break
+            if position < end and monotonic() >= deadline:
+                most = 0
     finally:
         PyBuffer_Release(&buffer)
     return position, most
+
+
+cdef inline double monotonic() noexcept nogil:
+    cdef timespec now
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return now.tv_sec + now.tv_nsec * 1e-9
 
 
 # ------------------------------------------------------------------------------------------------ reading
@@ -209,18 +222,21 @@ cdef object read_produce(Source *s, int version, bint plain):
     cdef int32_t timeout, partition
     cdef int16_t acks
     cdef Py_ssize_t position
+    cdef int64_t left = MOST_ELEMENTS
     cdef list plan = []
     transactional_id = take_string(s, flexible, True)
     acks = take16(s)
     timeout = take32(s)
     topics = take_count(s, flexible)
-    if topics < 0:
+    left -= topics
+    if topics < 0 or left < 0:
         return None
     while topics > 0 and not s.bad:
         topics -= 1
         topic = take_topic(s, flexible, version >= 13)
         partitions = take_count(s, flexible)
-        if partitions < 0:
+        left -= partitions
+        if partitions < 0 or left < 0:
             return None
         while partitions > 0 and not s.bad:
             partitions -= 1
@@ -277,6 +293,7 @@ cdef object read_fetch(Source *s, int version):
     cdef int64_t topics, partitions
     cdef int32_t partition, leader_epoch, fetched_epoch, partition_bytes
     cdef int64_t offset, log_start
+    cdef int64_t left = MOST_ELEMENTS
     cdef list plan = []
     cdef list forgotten = []
     if version < 15 and take32(s) != -1:
@@ -289,13 +306,15 @@ cdef object read_fetch(Source *s, int version):
         session_id = take32(s)
         session_epoch = take32(s)
     topics = take_count(s, flexible)
-    if topics < 0:
+    left -= topics
+    if topics < 0 or left < 0:
         return None
     while topics > 0 and not s.bad:
         topics -= 1
         topic = take_topic(s, flexible, version >= 13)
         partitions = take_count(s, flexible)
-        if partitions < 0:
+        left -= partitions
+        if partitions < 0 or left < 0:
             return None
         while partitions > 0 and not s.bad:
             partitions -= 1
@@ -312,13 +331,15 @@ cdef object read_fetch(Source *s, int version):
             skip_tags(s)
     if version >= 7:
         topics = take_count(s, flexible)
-        if topics < 0:
+        left -= topics
+        if topics < 0 or left < 0:
             return None
         while topics > 0 and not s.bad:
             topics -= 1
             topic = take_topic(s, flexible, version >= 13)
             partitions = take_count(s, flexible)
-            if partitions < 0:
+            left -= partitions
+            if partitions < 0 or left < 0:
                 return None
             while partitions > 0 and not s.bad:
                 partitions -= 1

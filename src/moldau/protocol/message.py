@@ -50,6 +50,15 @@ class Struct:
 
     unknown_tags: dict[int, bytes] | None
 
+    def changed(self, **fields: Any) -> Self:
+        """The same but for some fields; what is not named is shared."""
+        other = new(type(self))
+        for name in (*self.FIELDS, "unknown_tags"):
+            setattr(other, name, getattr(self, name))
+        for name, value in fields.items():
+            setattr(other, name, value)
+        return other
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
@@ -171,3 +180,15 @@ class Message(Struct):
         return UnsupportedVersionError(
             f"{cls.__name__} has versions {cls.MIN_VERSION} to {cls.MAX_VERSION}, not {version}"
         )
+
+
+class EncodedMessage(Message):
+    """A message that was put together from bytes, for one version."""
+
+    __slots__ = ("content",)
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def write(self, out: Writer, version: int) -> None:
+        out.raw(self.content)

@@ -11,11 +11,12 @@ import logging
 from collections.abc import Callable
 from typing import Final, TypeAlias, TypeVar
 
-from moldau.deferred import Deferred, pass_on
+from moldau.deferred import Deferred, pass_on, settle
 from moldau.errors import ErrorCode, KafkaError
 from moldau.replica.delayed_outcomes import DelayedOutcomes, PendingAppend, PendingForce, PendingPartition
 from moldau.replica.manager import ReplicaManager
 from moldau.replica.partition import Partition
+from moldau.slicing import Work
 from moldau.storage.append_info import AppendInfo, Patience, Postponed
 from moldau.storage.origin import Origin
 from moldau.storage.validator import PER_REQUEST, ValidBatch
@@ -121,7 +122,8 @@ class Appends:
             self._pending.append((place, PendingForce(partition, info.last_offset + 1)))
 
     def refuse(self, topic: str | Uuid, index: int, error: KafkaError) -> None:
-        self.refusals[len(self.results)] = error
+        # Without its traceback, which holds all this and would keep it until the collector comes by.
+        self.refusals[len(self.results)] = error.with_traceback(None)
         self.results.append((topic, index, error.code, NO_OFFSET, NO_TIMESTAMP, NO_OFFSET))
 
     def _failed(self, topic: str | Uuid, index: int, error: KafkaError, judge: Partition | None) -> None:
@@ -163,10 +165,10 @@ class Appends:
         topic, index, *_ = self.results[place]
         knows_start = judge is not None and error.code not in _BEFORE_THE_LOG
         log_start = judge.log.log_start_offset if judge is not None and knows_start else NO_OFFSET
-        self.refusals[place] = error
+        self.refusals[place] = error.with_traceback(None)
         self.results[place] = (topic, index, error.code, NO_OFFSET, NO_TIMESTAMP, log_start)
 
-    def finish(self, timeout_ms: int, answer: Callable[[], A]) -> A | Deferred[A]:
+    def finish(self, timeout_ms: int, answer: Callable[[], A | Work[A | Deferred[A]]]) -> A | Deferred[A]:
         """Answers now, or when the records count everywhere, or at the deadline with what is known by then.
 
         The deadline runs from the moment when all that may be written is written.
@@ -175,8 +177,9 @@ class Appends:
             prepared: Deferred[A] = Deferred()
             self._prepared = lambda: pass_on(self.finish(timeout_ms, answer), prepared)
             return prepared
+        slicer = self._replicas.slicer
         if not self._pending:
-            return answer()
+            return slicer.value_of(answer())
         later: Deferred[A] = Deferred()
 
         def known() -> None:
@@ -186,12 +189,7 @@ class Appends:
                     topic, index, _, *written = self.results[place]
                     self.refusals[place] = KafkaError(pending.error)
                     self.results[place] = (topic, index, pending.error, written[0], written[1], written[2])
-            try:
-                response = answer()
-            except Exception as error:
-                later.fail(error)  # whoever asked is told, and nobody else
-                return
-            later.resolve(response)
+            settle(later, lambda: slicer.value_of(answer()))
 
         appends = [pending for _, pending in self._pending]
         partitions = [pending.partition for pending in appends]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import cast
 
 from moldau.replica.partition import Partition
 from moldau.replica.purgatory import DelayedOperation
@@ -11,19 +12,21 @@ from moldau.replica.purgatory import DelayedOperation
 class WaitingRead:
     """One partition of the fetch: where it stands, and under which leader epoch it was read."""
 
-    __slots__ = ("fetch_offset", "leader_epoch", "max_bytes", "partition")
+    __slots__ = ("fetch_offset", "found", "leader_epoch", "max_bytes", "partition")
 
     def __init__(self, partition: Partition, fetch_offset: int, max_bytes: int) -> None:
         self.partition = partition
         self.leader_epoch = partition.leader_epoch
         self.fetch_offset = fetch_offset
         self.max_bytes = max_bytes
+        # How many bytes there were when it was looked at last.
+        self.found = 0
 
 
 class DelayedFetch(DelayedOperation):
     """Ready when `min_bytes` can be read, or when the answer would be an error: a new leader, a log cut short."""
 
-    __slots__ = ("_committed", "_follower", "_min_bytes", "_reads", "_respond")
+    __slots__ = ("_by_partition", "_committed", "_follower", "_found", "_min_bytes", "_reads", "_respond")
 
     def __init__(
         self,
@@ -40,27 +43,37 @@ class DelayedFetch(DelayedOperation):
         self._committed = committed
         self._follower = follower
         self._respond = respond
+        self._found = 0
+        # A fetch of very many partitions must not be gone through whole whenever one of them is written to.
+        self._by_partition = {read.partition: read for read in reads}
 
     def ready(self) -> bool:
-        total = 0
-        for read in self._reads:
-            partition = read.partition
-            if not partition.is_leader or partition.leader_epoch != read.leader_epoch:
-                return True
-            log = partition.log
-            if self._follower:
-                limit = log.log_end_offset
-            elif self._committed:
-                limit = log.last_stable_offset
-            else:
-                limit = log.high_watermark
-            if limit < read.fetch_offset or read.fetch_offset < log.log_start_offset:
-                return True
-            if limit > read.fetch_offset:
-                total += min(log.bytes_between(read.fetch_offset, limit), read.max_bytes)
-                if total >= self._min_bytes:
-                    return True
-        return False
+        return any(self._look(read) for read in self._reads)
+
+    def ready_after(self, key: Hashable) -> bool:
+        read = self._by_partition.get(cast(Partition, key))
+        return read is not None and self._look(read)
+
+    def _look(self, read: WaitingRead) -> bool:
+        """Whether this partition makes the fetch ready, by an error or by what it adds to the others."""
+        partition = read.partition
+        if not partition.is_leader or partition.leader_epoch != read.leader_epoch:
+            return True
+        log = partition.log
+        if self._follower:
+            limit = log.log_end_offset
+        elif self._committed:
+            limit = log.last_stable_offset
+        else:
+            limit = log.high_watermark
+        if limit < read.fetch_offset or read.fetch_offset < log.log_start_offset:
+            return True
+        if limit == read.fetch_offset:
+            return False
+        found = min(log.bytes_between(read.fetch_offset, limit), read.max_bytes)
+        self._found += found - read.found
+        read.found = found
+        return self._found >= self._min_bytes
 
     def finish(self, expired: bool) -> None:
         # The answer is read again whole: it has to carry what every partition holds now.

@@ -38,6 +38,10 @@ class DelayedOperation:
         """True when the condition waited for holds. Must not change anything."""
         raise NotImplementedError
 
+    def ready_after(self, key: Hashable) -> bool:
+        """The same after something happened to one of its keys, for those that need not look at all of them."""
+        return self.ready()
+
     def finish(self, expired: bool) -> None:
         """Answers; called once."""
         raise NotImplementedError
@@ -56,10 +60,10 @@ class DelayedOperation:
             logger.exception("the answer of a waiting %s failed", type(self).__name__)
         return True
 
-    def can_complete(self) -> bool:
+    def can_complete(self, key: Hashable) -> bool:
         """Whether it need not wait any longer; also when that cannot be found out, for then its answer says why."""
         try:
-            return self.ready()
+            return self.ready_after(key)
         except Exception:
             logger.exception("what a waiting %s waits for cannot be told", type(self).__name__)
             return True
@@ -100,7 +104,7 @@ class Purgatory(Generic[Key]):
         for operation in operations:
             if operation.completed:
                 continue
-            if operation.can_complete():
+            if operation.can_complete(key):
                 operation.complete()
                 finished += 1
             else:

@@ -8,22 +8,28 @@ something was appended all of it is read again, because the answer has to carry 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, settle
 from moldau.errors import KafkaError
 from moldau.replica.delayed_fetch import DelayedFetch, WaitingRead
 from moldau.replica.manager import ReplicaManager
 from moldau.replica.partition import NO_REPLICA, DivergingEpoch, Partition
 from moldau.runtime.ports import FileSlice
+from moldau.slicing import Work
 from moldau.types import NO_OFFSET, Uuid
 
 A = TypeVar("A")
+
+# Partitions read in one go: some milliseconds, even if all of them are refused.
+_PIECE: Final = 64
 
 # (topic name or id, partition, offset, most bytes, current leader epoch, the reader's log start, last fetched epoch)
 AskedRead: TypeAlias = tuple[str | Uuid, int, int, int, int, int, int]
 # (topic, partition, error, high watermark, last stable offset, log start, aborted, preferred replica, records)
 ReadResult: TypeAlias = tuple[str | Uuid, int, int, int, int, int, list[tuple[int, int]] | None, int, FileSlice | bytes]
+# What is made of the results once all is read; work, if there are many.
+Answer: TypeAlias = Callable[[], A | Work[A | Deferred[A]]]
 
 
 class Reads:
@@ -34,6 +40,8 @@ class Reads:
         "_by_id",
         "_committed",
         "_follower",
+        "_found",
+        "_left",
         "_max_bytes",
         "_min_bytes",
         "_replicas",
@@ -64,30 +72,38 @@ class Reads:
         self.diverging: dict[int, DivergingEpoch] = {}
         # Whether any partition was refused.
         self.failed = False
+        self._left = max_bytes
+        self._found = 0
 
-    def run(self, max_wait_ms: int, answer: Callable[[], A]) -> A | Deferred[A]:
+    def run(self, max_wait_ms: int, answer: Answer[A]) -> A | Deferred[A]:
         """Reads and answers, or waits until there is enough or the time is over."""
-        found = self._read()
-        if found >= self._min_bytes or max_wait_ms <= 0 or self.failed or self.diverging or not self._asked:
-            return answer()
+        self._begin()
+        if len(self._asked) > _PIECE:
+            return self._replicas.slicer.run(self._run_many(max_wait_ms, answer))
+        self._read(self._asked)
+        return self._answer_or_wait(max_wait_ms, answer)
+
+    def _run_many(self, max_wait_ms: int, answer: Answer[A]) -> Work[A | Deferred[A]]:
+        for start in range(0, len(self._asked), _PIECE):
+            self._read(self._asked[start : start + _PIECE])
+            yield
+        return self._answer_or_wait(max_wait_ms, answer)
+
+    def _answer_or_wait(self, max_wait_ms: int, answer: Answer[A]) -> A | Deferred[A]:
+        if self._found >= self._min_bytes or max_wait_ms <= 0 or self.failed or self.diverging or not self._asked:
+            return self._replicas.slicer.value_of(answer())
         later: Deferred[A] = Deferred()
-
-        def respond() -> None:
-            try:
-                self._read()
-                response = answer()
-            except Exception as error:
-                later.fail(error)  # whoever asked is told, and nobody else
-                return
-            later.resolve(response)
-
         waiting = [
             WaitingRead(partition, asked[2], asked[3])
             for asked in self._asked
             if (partition := self._find(asked[0], asked[1])) is not None
         ]
         operation = DelayedFetch(
-            waiting, self._min_bytes, committed=self._committed, follower=self._follower != NO_REPLICA, respond=respond
+            waiting,
+            self._min_bytes,
+            committed=self._committed,
+            follower=self._follower != NO_REPLICA,
+            respond=lambda: settle(later, lambda: self.run(0, answer)),
         )
         self._replicas.fetches.wait(operation, [read.partition for read in waiting], max_wait_ms)
         return later
@@ -103,16 +119,19 @@ class Reads:
         hosted = (replicas.by_id if self._by_id else replicas.by_name).get(topic)  # type: ignore[arg-type]
         return hosted.partitions.get(index) if hosted is not None else None
 
-    def _read(self) -> int:
-        """Reads every partition in the order asked for, each within what the ones before it left; bytes found."""
-        results: list[ReadResult] = []
-        self.results = results
+    def _begin(self) -> None:
+        self.results = []
         self.failed = False
         self.diverging.clear()
+        self._left = self._max_bytes
+        self._found = 0
+
+    def _read(self, some: Sequence[AskedRead]) -> None:
+        """Reads these partitions in the order asked for, each within what the ones before it left."""
+        results = self.results
         committed, follower = self._committed, self._follower
-        left = self._max_bytes
-        total = 0
-        for topic, index, offset, max_bytes, leader_epoch, _, fetched_epoch in self._asked:
+        left, total = self._left, self._found
+        for topic, index, offset, max_bytes, leader_epoch, _, fetched_epoch in some:
             try:
                 partition = self._find(topic, index)
                 if partition is None:
@@ -150,7 +169,7 @@ class Reads:
                     records,
                 )
             )
-        return total
+        self._left, self._found = left, total
 
     def _refuse(self, topic: str | Uuid, index: int, error: KafkaError) -> None:
         self.failed = True

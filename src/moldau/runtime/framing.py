@@ -6,6 +6,7 @@ here is the specification; one property test holds both equal.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from struct import Struct
 from typing import Protocol
@@ -30,10 +31,13 @@ def walk_frames(
     frame: Callable[[memoryview, int, int], None],
     gate: Gate,
     most: int,
+    seconds: float,
 ) -> tuple[int, int]:
-    """Calls `frame(view, start, stop)` for each whole frame in `view[position:end]`, up to `most` and while the gate is
-    open; where it stopped, and how many more it would have delivered. ProtocolError for a length that is not allowed.
+    """Calls `frame(view, start, stop)` for each whole frame in `view[position:end]`, up to `most`, not for much longer
+    than `seconds`, and while the gate is open; where it stopped, and how many more it would have delivered.
+    ProtocolError for a length that is not allowed.
     """
+    deadline = time.monotonic() + seconds
     while end - position >= 4 and most:
         size = _length(view, position)[0]
         if not 0 <= size <= largest:
@@ -46,6 +50,8 @@ def walk_frames(
         most -= 1
         if not gate._delivering:
             break
+        if position < end and time.monotonic() >= deadline:
+            most = 0
     return position, most
 
 

@@ -39,6 +39,8 @@ MAX_UNSENT: Final = 1024 * 1024
 
 # A read of 256 KiB may hold thousands of tiny requests; this many are served before the others have their turn.
 FRAMES_PER_TURN: Final = 64
+# And for no longer than this, but for the last of them.
+SECONDS_PER_TURN: Final = 0.004
 
 # How long a closed connection may take to accept what was queued before.
 _LINGER_SECONDS: Final = 5.0
@@ -204,7 +206,9 @@ class FramedTransport(SendingSide):
     def _deliver(self, view: memoryview, position: int, end: int) -> None:
         """Hands up the whole frames in `view[position:end]` and keeps the rest."""
         try:
-            position, left = deliver_frames(view, position, end, self._max_frame, self._frame, self, FRAMES_PER_TURN)
+            position, left = deliver_frames(
+                view, position, end, self._max_frame, self._frame, self, FRAMES_PER_TURN, SECONDS_PER_TURN
+            )
         except ProtocolError as error:
             self.close(str(error))
             return
@@ -341,6 +345,11 @@ class FramedTransport(SendingSide):
             except Exception:
                 self._receiver_failed()
 
+    def doing(self) -> str:
+        """What it may have been busy with just now, for whoever wonders why that took so long."""
+        doing = getattr(getattr(self, "_receiver", None), "doing", None)
+        return f"the connection from {self.peer[0]}:{self.peer[1]}" if doing is None else str(doing())
+
     # ------------------------------------------------------------------------------------------------ closing
 
     def _end(self) -> None:
@@ -413,4 +422,7 @@ class FramedTransport(SendingSide):
         self._loop.call_soon(self._tell_closed)
 
     def _tell_closed(self) -> None:
-        self._receiver.closed(self._reason)
+        receiver = self._receiver
+        # Each holds the other: whoever is left alone is freed at once, and not when the collector comes by.
+        del self._receiver, self._frame
+        receiver.closed(self._reason)

@@ -19,7 +19,7 @@ from moldau.errors import MoldauError, ProtocolError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.wire import Reader
 from moldau.runtime.ports import Chunk, Transport
-from moldau.server.dispatch import DECLINED, DispatchTable
+from moldau.server.dispatch import DECLINED, DispatchTable, Route
 
 if TYPE_CHECKING:
     from moldau.server.request_channel import RequestChannel
@@ -46,6 +46,7 @@ class Connection:
         "_channel",
         "_client_bytes",
         "_holds",
+        "_route",
         "_routes",
         "_send",
         "client_id",
@@ -79,6 +80,7 @@ class Connection:
         self._send = transport.send
         self._client_bytes = b""
         self._holds = 0
+        self._route: Route | None = None
 
     @property
     def table(self) -> DispatchTable:
@@ -102,6 +104,7 @@ class Connection:
             if route is None:
                 self._no_route(key, correlation_id)
                 return
+            self._route = route
             if client_length > 0:
                 body += client_length
             raw, flexible, version, _, _ = route
@@ -147,6 +150,12 @@ class Connection:
 
     def is_open(self) -> bool:
         return self.open
+
+    def doing(self) -> str:
+        """Its last request, and whose it was."""
+        route = self._route
+        what = "a request" if route is None else f"{route.api.key.name} version {route.version}"
+        return f"{what} from {self.name}"
 
     def send(self, chunks: list[Chunk]) -> None:
         self._send(chunks)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from moldau.server.encoded_topics import EncodedTopics
+
 if TYPE_CHECKING:
     from moldau.config.broker import BrokerConfig
     from moldau.controller.controller import Controller
@@ -51,6 +53,9 @@ class Services:
     transactions: TransactionCoordinator
     transaction_partitions: TransactionPartitions
     transaction_markers: TransactionMarkers
+
+    def __init__(self) -> None:
+        self.encoded_topics = EncodedTopics()
 
 
 class RequestContext:

@@ -28,6 +28,7 @@ from moldau.errors import KafkaError
 from moldau.protocol.api import ENTRIES, ApiKey, request_header_version, response_header_version
 from moldau.protocol.message import Message
 from moldau.runtime.ports import Chunk
+from moldau.server.parts import Parts
 from moldau.slicing import Work
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ class Declined(Enum):
 
 
 DECLINED: Final = Declined.DECLINED
+
+# What a request may name at most, counting the elements of all its arrays: far above what any honest client asks for.
+MOST_ELEMENTS: Final = 200_000
 
 Handler: TypeAlias = "Callable[[RequestContext, Any], Message | Deferred[Any] | Work[Any] | None]"
 RawAnswer: TypeAlias = list[Chunk] | Deferred[Any] | Literal[Declined.DECLINED] | None
@@ -59,6 +63,10 @@ class Api:
     raw: Callable[[Services], RawHandler] | None = None
     # The answer, in the form of version 0, to a version that is not offered; without it the connection is closed.
     unsupported_version: Callable[[int, int], Message] | None = None
+    # How a request of very many elements is cut into several; by the first of these in which it is large.
+    parts: tuple[Parts, ...] = ()
+    # Elements a request may name at most, if that is less than for others.
+    most_elements: int = MOST_ELEMENTS
     # Only where fewer versions are offered than the message has.
     min_version: int | None = None
     max_version: int | None = None

@@ -7,6 +7,8 @@ that wants no session and closes the one it names. An unknown id or an unexpecte
 request, upon which the fetcher starts again with a full fetch: sessions are only ever an optimisation, so the cache may
 refuse or evict them as it likes. A session is bound to topic names (up to version 12) or topic ids (from 13).
 
+A session is gone through whole for every fetch, so its size is bounded.
+
 When the cache is full, a new session may take the place of one that has been unused for two minutes; or of a consumer's
 if it is a follower's own (privileged); or of a smaller one that is older than two minutes.
 
@@ -30,6 +32,8 @@ INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
 
 MIN_EVICTION_MS: Final = 120_000
+# A session is gone through whole for every fetch; whoever asks for more partitions than this gets none.
+MOST_PARTITIONS: Final = 10_000
 
 _MAX_INT: Final = 2**31 - 1
 
@@ -285,7 +289,7 @@ class FetchSessions:
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             if session_id != NO_SESSION and (old := self._sessions.get(session_id)) is not None:
                 self._remove(old)
-            if epoch == FINAL_EPOCH or self._max_slots <= 0:
+            if epoch == FINAL_EPOCH or self._max_slots <= 0 or len(partitions) > MOST_PARTITIONS:
                 return FetchContext(partitions)
             return FullFetchContext(self, partitions, uses_topic_ids, privileged)
         session = self._sessions.get(session_id)
@@ -295,6 +299,9 @@ class FetchSessions:
             return SessionErrorContext(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         if session.uses_topic_ids != uses_topic_ids:
             return SessionErrorContext(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        if len(session) + len(partitions) - len(forgotten) > MOST_PARTITIONS:
+            self._remove(session)
+            return SessionErrorContext(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         session.update(partitions, forgotten)
         if not len(session):
             self._remove(session)

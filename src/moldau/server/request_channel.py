@@ -24,16 +24,17 @@ from struct import Struct
 from types import GeneratorType
 from typing import Any, Final
 
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, gather, ready, recovered
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.protocol.message import Message
-from moldau.protocol.slices import Slices
+from moldau.protocol.slices import Slices, freed
 from moldau.protocol.wire import Reader, Writer
 from moldau.runtime.ports import Chunk, Loop
 from moldau.server.connection import Connection
 from moldau.server.context import RequestContext, Services
 from moldau.server.dispatch import DispatchTable, Offer, Route
-from moldau.slicing import run_whole
+from moldau.server.parts import Parts
+from moldau.slicing import Work, run_whole
 
 logger = logging.getLogger("moldau.server")
 
@@ -42,9 +43,11 @@ _put_length = Struct(">i").pack_into
 
 # Bytes of a request up to which it is decoded in one go: some milliseconds, however they are used.
 LARGE_REQUEST: Final = 8192
-# What a request may name at most, counting the elements of all its arrays, and its size if it carries no records.
-MOST_ELEMENTS: Final = 200_000
+# Bytes of a request at most, unless it carries records.
 MOST_BYTES: Final = 32 << 20
+# Elements of a request from which on it is not refused in its own words, with the code for each thing that it named,
+# and is freed in slices.
+_MANY_ELEMENTS: Final = 5000
 # Batches a producer may send in one request before they are worked through in slices.
 _FEW_ELEMENTS: Final = 512
 # Seconds within which an answer must have been put together to be written in one go.
@@ -92,22 +95,26 @@ class RequestChannel:
         # A producer that wants no answer may have left: its records count all the same.
         wanted = None if kind.KEEPS_VIEW else connection.is_open
         try:
-            request = self._slicer.run(_read_bounded(kind, body, route.version), wanted)
+            decoded = self._slicer.run(_read_bounded(route, body), wanted)
         except KafkaError as error:
             refuse(error)
             return
-        if isinstance(request, Deferred):
+        if isinstance(decoded, Deferred):
             self._await(
-                connection,
-                request,
-                lambda decoded: self._call(connection, route, correlation_id, decoded, may_pause=True),
-                refuse,
+                connection, decoded, lambda found: self._call(connection, route, correlation_id, *found), refuse
             )
         else:
-            self._call(connection, route, correlation_id, request, may_pause=True)
+            self._call(connection, route, correlation_id, *decoded)
 
     def _call(
-        self, connection: Connection, route: Route, correlation_id: int, request: Message, *, may_pause: bool
+        self,
+        connection: Connection,
+        route: Route,
+        correlation_id: int,
+        request: Message,
+        elements: int = 0,
+        *,
+        may_pause: bool = True,
     ) -> None:
         """Has the request handled and answers it. Without `may_pause` it lies in the receive buffer, and must have been
         dealt with when this returns."""
@@ -115,14 +122,19 @@ class RequestChannel:
         context = RequestContext(
             connection, self._services, api.key, route.version, correlation_id, connection.client_id
         )
+        many = elements > _MANY_ELEMENTS
+        refused = None if many else request
         begun = self._now()
         try:
-            answer: Any = api.handler(context, request)
+            large = next((parts for parts in api.parts if parts.is_large(request)), None)
+            answer: Any = (
+                api.handler(context, request) if large is None else self._in_parts(context, route, large, request)
+            )
             if isinstance(answer, GeneratorType):
                 wanted = None if api.request.KEEPS_VIEW else connection.is_open
                 answer = self._slicer.run(answer, wanted) if may_pause else run_whole(answer)
         except KafkaError as error:
-            self._refuse(connection, route, correlation_id, request, error)
+            self._refuse(connection, route, correlation_id, refused, error)
             return
         if answer is None:
             return
@@ -131,11 +143,26 @@ class RequestChannel:
                 connection,
                 answer,
                 lambda value: self._respond(connection, route, correlation_id, value),
-                lambda error: self._refuse(connection, route, correlation_id, request, error),
+                lambda error: self._refuse(connection, route, correlation_id, refused, error),
             )
+            if many:
+                answer.then(lambda _value, _error: self._free(request))
         else:
             # What was put together quickly is written quickly.
             self._respond(connection, route, correlation_id, answer, whole=self._now() - begun < _QUICKLY)
+            if many:
+                self._free(request)
+
+    def _in_parts(
+        self, context: RequestContext, route: Route, parts: Parts, request: Message
+    ) -> Work[Message | Deferred[Message]]:
+        """A large request as if it were several."""
+        answers: list[Deferred[Message]] = []
+        for part in parts.cut(request):
+            if part is not None:
+                answers.append((yield from _answer_part(context, route, part)))
+            yield
+        return self._slicer.then(gather(answers), parts.together)
 
     def answer_raw(
         self, connection: Connection, route: Route, answer: Deferred[list[Chunk] | None] | Any | None
@@ -201,6 +228,9 @@ class RequestChannel:
         if throttle_ms > 0:
             self.throttle(connection, throttle_ms)
 
+    def _free(self, request: Message) -> None:
+        self._slicer.run(freed(request))
+
     def throttle(self, connection: Connection, milliseconds: int) -> None:
         """Takes no request from `connection` for a while; also for raw handlers that told the client to wait."""
         connection.hold()
@@ -212,10 +242,16 @@ class RequestChannel:
         """`request` is None if it was not even read; then only an error for all of it can be said."""
         build = route.api.error_response
         response = None if build is None else build(request or route.api.request(), route.version, error)
-        if response is None or (request is None and not getattr(response, "error_code", 0)):
+        if response is None or (request is None and not _says_error(response, route.version)):
             connection.close(f"{route.api.key.name} was refused: {error}")
         else:
             self._respond(connection, route, correlation_id, response)
+
+
+def _says_error(response: Message, version: int) -> bool:
+    """Whether the version has a place for the error of a whole request."""
+    sent = type(response).decode(response.encode(version), version)
+    return bool(getattr(sent, "error_code", 0))
 
 
 def _read_short(kind: type[Message], body: memoryview, version: int) -> Message | None:
@@ -231,21 +267,32 @@ def _read_short(kind: type[Message], body: memoryview, version: int) -> Message 
     return None
 
 
-def _read_bounded(kind: type[Message], body: memoryview, version: int) -> Slices[Message]:
+def _answer_part(context: RequestContext, route: Route, part: Message) -> Work[Deferred[Message]]:
+    api = route.api
+    answer: Any = api.handler(context, part)
+    if isinstance(answer, GeneratorType):
+        answer = yield from answer
+    if not isinstance(answer, Deferred):
+        return ready(answer)
+    refuse = api.error_response
+    return answer if refuse is None else recovered(answer, lambda error: refuse(part, route.version, error))
+
+
+def _read_bounded(route: Route, body: memoryview) -> Slices[tuple[Message, int]]:
+    """The request, and how many elements it has."""
+    kind, most = route.api.request, route.api.most_elements
     if not kind.KEEPS_VIEW and len(body) > MOST_BYTES:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"A {kind.__name__} of {len(body)} bytes is not taken.")
-    work = kind.read_in_slices(Reader(body), version)
+    work = kind.read_in_slices(Reader(body), route.version)
     elements = 0
-    while elements <= MOST_ELEMENTS:
+    while elements <= most:
         try:
             elements += (read := next(work))
         except StopIteration as done:
             request: Message = done.value
-            return request
+            return request, elements
         yield read
-    raise KafkaError(
-        ErrorCode.INVALID_REQUEST, f"A {kind.__name__} of more than {MOST_ELEMENTS} elements is not taken."
-    )
+    raise KafkaError(ErrorCode.INVALID_REQUEST, f"A {kind.__name__} of more than {most} elements is not taken.")
 
 
 def encode_response(response: Message, version: int, correlation_id: int, tags: bytes) -> list[Chunk]:
@@ -262,6 +309,7 @@ def encode_in_slices(response: Message, version: int, correlation_id: int, tags:
     first = out.buffer
     yield from response.write_in_slices(out, version)
     _put_length(first, 0, len(out) - 4)
+    yield from freed(response)
     return out.chunks()
 
 

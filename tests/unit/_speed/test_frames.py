@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -342,10 +343,11 @@ class Gate:
     st.integers(0, 3),
     st.integers(1, 9),
     st.integers(1, 9),
+    st.sampled_from([math.inf, 0.0]),
 )
 @settings(max_examples=300, deadline=None)
 def test_frames_are_found_as_the_reference_finds_them(
-    whole: list[bytes], rest: bytes, skipped: int, most: int, opens_for: int
+    whole: list[bytes], rest: bytes, skipped: int, most: int, opens_for: int, seconds: float
 ) -> None:
     data = bytes(skipped) + b"".join(len(one).to_bytes(4, "big") + one for one in whole) + rest
     view = memoryview(bytearray(data))
@@ -353,7 +355,7 @@ def test_frames_are_found_as_the_reference_finds_them(
     def outcome(deliver: Any) -> Any:
         gate = Gate(opens_for)
         try:
-            return deliver(view, skipped, len(view), 10, gate.frame, gate, most), gate.seen
+            return deliver(view, skipped, len(view), 10, gate.frame, gate, most, seconds), gate.seen
         except ProtocolError as error:
             return str(error), gate.seen
 

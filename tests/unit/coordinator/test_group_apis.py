@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from types import GeneratorType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -41,6 +41,7 @@ from moldau.server.apis.offset_delete import OFFSET_DELETE
 from moldau.server.apis.offset_fetch import OFFSET_FETCH
 from moldau.server.apis.sync_group import SYNC_GROUP
 from moldau.server.dispatch import Api
+from moldau.slicing import run_whole
 
 ALL = (
     *(JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, LIST_GROUPS, DESCRIBE_GROUPS, DELETE_GROUPS),
@@ -64,7 +65,9 @@ class Caller:
         )
         decoded = api.request.decode(request.encode(version), version)
         try:
-            answer = api.handler(context, decoded)
+            answer: Any = api.handler(context, decoded)
+            if isinstance(answer, GeneratorType):
+                answer = run_whole(answer)
         except KafkaError as error:
             assert api.error_response is not None
             answer = api.error_response(decoded, version, error)

@@ -20,7 +20,7 @@ from moldau.protocol.api import RESPONSES
 from moldau.protocol.message import Message
 from moldau.server.context import RequestContext, Services
 from moldau.server.dispatch import Api
-from moldau.slicing import run_whole
+from moldau.slicing import Slicer, run_whole
 
 R = TypeVar("R", bound=Message)
 
@@ -44,6 +44,7 @@ class ApiWorld(World):
         services = self.services = Services()
         services.config = self.config
         services.runtime = OnlyRandom()  # type: ignore[assignment]
+        services.slicer = Slicer(self.loop, self.clock)
         services.cluster_id = CLUSTER
         services.node_id = 1
         services.metadata = self.loader

@@ -139,5 +139,5 @@ def error_response(request: AddPartitionsToTxnRequest, version: int, error: Kafk
 
 
 ADD_PARTITIONS_TO_TXN: Final = Api(
-    ApiKey.ADD_PARTITIONS_TO_TXN, AddPartitionsToTxnRequest, add_partitions_to_txn, error_response
+    ApiKey.ADD_PARTITIONS_TO_TXN, AddPartitionsToTxnRequest, add_partitions_to_txn, error_response, most_elements=20_000
 )

@@ -21,6 +21,7 @@ from moldau.server.apis.config_changes import Results, alter, check_resource, re
 from moldau.server.apis.forwarding import forward
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.parts import Parts
 
 
 def alter_configs(context: RequestContext, request: AlterConfigsRequest) -> Deferred[AlterConfigsResponse]:
@@ -72,4 +73,11 @@ def error_response(request: AlterConfigsRequest, version: int, error: KafkaError
     return _response(request, dict.fromkeys(range(len(request.resources)), error))
 
 
-ALTER_CONFIGS: Final = Api(ApiKey.ALTER_CONFIGS, AlterConfigsRequest, alter_configs, error_response)
+ALTER_CONFIGS: Final = Api(
+    ApiKey.ALTER_CONFIGS,
+    AlterConfigsRequest,
+    alter_configs,
+    error_response,
+    parts=(Parts(("resources",), ("responses",), unique=("resource_type", "resource_name"), size=50),),
+    most_elements=50_000,
+)

@@ -18,16 +18,22 @@ from moldau.protocol.messages.alter_replica_log_dirs import (
 )
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.slicing import Work
 
 
-def alter_replica_log_dirs(context: RequestContext, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+def alter_replica_log_dirs(
+    context: RequestContext, request: AlterReplicaLogDirsRequest
+) -> Work[AlterReplicaLogDirsResponse]:
     results: dict[str, AlterReplicaLogDirTopicResult] = {}
     for directory in request.dirs:
+        yield
         for topic in directory.topics:
+            yield
             result = results.setdefault(topic.name, AlterReplicaLogDirTopicResult(topic_name=topic.name))
             for index in topic.partitions:
                 code = _alter(context, topic.name, index, directory.path)
                 result.partitions.append(AlterReplicaLogDirPartitionResult(partition_index=index, error_code=code))
+                yield
     return AlterReplicaLogDirsResponse(results=list(results.values()))
 
 

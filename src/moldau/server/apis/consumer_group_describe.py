@@ -17,17 +17,20 @@ from moldau.protocol.messages.consumer_group_describe import (
 from moldau.server.apis.authorized_operations import group_operations
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.slicing import Work
 
 
 def consumer_group_describe(
     context: RequestContext, request: ConsumerGroupDescribeRequest
-) -> ConsumerGroupDescribeResponse:
-    described = context.services.groups.describe_consumer_groups(request.group_ids)
-    if request.include_authorized_operations:
-        for group in described:
-            if not group.error_code:
-                group.authorized_operations = group_operations(context, group.group_id)
-    return ConsumerGroupDescribeResponse(groups=described)
+) -> Work[ConsumerGroupDescribeResponse]:
+    response = ConsumerGroupDescribeResponse()
+    for group_id in request.group_ids:
+        (group,) = context.services.groups.describe_consumer_groups([group_id])
+        if request.include_authorized_operations and not group.error_code:
+            group.authorized_operations = group_operations(context, group_id)
+        response.groups.append(group)
+        yield
+    return response
 
 
 def error_response(

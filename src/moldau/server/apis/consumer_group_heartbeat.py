@@ -32,5 +32,9 @@ def error_response(
 
 
 CONSUMER_GROUP_HEARTBEAT: Final = Api(
-    ApiKey.CONSUMER_GROUP_HEARTBEAT, ConsumerGroupHeartbeatRequest, consumer_group_heartbeat, error_response
+    ApiKey.CONSUMER_GROUP_HEARTBEAT,
+    ConsumerGroupHeartbeatRequest,
+    consumer_group_heartbeat,
+    error_response,
+    most_elements=20_000,
 )

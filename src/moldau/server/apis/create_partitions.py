@@ -15,6 +15,7 @@ from moldau.protocol.messages.create_partitions import (
 from moldau.server.apis.forwarding import forward
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.parts import Parts
 
 
 def create_partitions(context: RequestContext, request: CreatePartitionsRequest) -> Deferred[CreatePartitionsResponse]:
@@ -30,4 +31,10 @@ def error_response(request: CreatePartitionsRequest, version: int, error: KafkaE
     )
 
 
-CREATE_PARTITIONS: Final = Api(ApiKey.CREATE_PARTITIONS, CreatePartitionsRequest, create_partitions, error_response)
+CREATE_PARTITIONS: Final = Api(
+    ApiKey.CREATE_PARTITIONS,
+    CreatePartitionsRequest,
+    create_partitions,
+    error_response,
+    parts=(Parts(("topics",), ("results",), unique=("name",), size=50),),
+)

@@ -15,6 +15,7 @@ from moldau.protocol.messages.create_topics import CreatableTopicResult, CreateT
 from moldau.server.apis.forwarding import forward
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.parts import Parts
 
 
 def create_topics(context: RequestContext, request: CreateTopicsRequest) -> Deferred[CreateTopicsResponse]:
@@ -28,4 +29,10 @@ def error_response(request: CreateTopicsRequest, version: int, error: KafkaError
     )
 
 
-CREATE_TOPICS: Final = Api(ApiKey.CREATE_TOPICS, CreateTopicsRequest, create_topics, error_response)
+CREATE_TOPICS: Final = Api(
+    ApiKey.CREATE_TOPICS,
+    CreateTopicsRequest,
+    create_topics,
+    error_response,
+    parts=(Parts(("topics",), ("topics",), unique=("name",), size=50),),
+)

@@ -10,6 +10,7 @@ from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.parts import Parts
 
 
 def delete_groups(context: RequestContext, request: DeleteGroupsRequest) -> Deferred[DeleteGroupsResponse]:
@@ -23,4 +24,10 @@ def error_response(request: DeleteGroupsRequest, version: int, error: KafkaError
     )
 
 
-DELETE_GROUPS: Final = Api(ApiKey.DELETE_GROUPS, DeleteGroupsRequest, delete_groups, error_response)
+DELETE_GROUPS: Final = Api(
+    ApiKey.DELETE_GROUPS,
+    DeleteGroupsRequest,
+    delete_groups,
+    error_response,
+    parts=(Parts(("groups_names",), ("results",)),),
+)

@@ -19,6 +19,7 @@ from moldau.protocol.messages.delete_records import (
 from moldau.replica.delayed_outcomes import DelayedOutcomes, PendingDelete
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.parts import Parts
 from moldau.types import NO_OFFSET
 
 
@@ -51,4 +52,9 @@ def delete_records(context: RequestContext, request: DeleteRecordsRequest) -> De
     return answer
 
 
-DELETE_RECORDS: Final = Api(ApiKey.DELETE_RECORDS, DeleteRecordsRequest, delete_records)
+DELETE_RECORDS: Final = Api(
+    ApiKey.DELETE_RECORDS,
+    DeleteRecordsRequest,
+    delete_records,
+    parts=(Parts(("topics", "partitions"), ("topics", "partitions"), size=500),),
+)

@@ -15,6 +15,7 @@ from moldau.protocol.messages.delete_topics import DeletableTopicResult, DeleteT
 from moldau.server.apis.forwarding import forward
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.parts import Parts
 from moldau.types import ZERO_UUID
 
 
@@ -32,4 +33,13 @@ def error_response(request: DeleteTopicsRequest, version: int, error: KafkaError
     )
 
 
-DELETE_TOPICS: Final = Api(ApiKey.DELETE_TOPICS, DeleteTopicsRequest, delete_topics, error_response)
+DELETE_TOPICS: Final = Api(
+    ApiKey.DELETE_TOPICS,
+    DeleteTopicsRequest,
+    delete_topics,
+    error_response,
+    parts=(
+        Parts(("topics",), ("responses",), unique=("name", "topic_id")),
+        Parts(("topic_names",), ("responses",), unique=("name",)),
+    ),
+)

@@ -35,10 +35,19 @@ from moldau.server.apis.broker_loggers import logger_levels
 from moldau.server.apis.config_changes import check_is_this_broker
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.slicing import Work
 
 
-def describe_configs(context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
-    return DescribeConfigsResponse(results=[_describe(context, request, resource) for resource in request.resources])
+def describe_configs(context: RequestContext, request: DescribeConfigsRequest) -> Work[DescribeConfigsResponse]:
+    """What is asked for again in the same words is answered once: the client looks for it by its name."""
+    results: dict[tuple[int, str, tuple[str, ...] | None], DescribeConfigsResult] = {}
+    for resource in request.resources:
+        keys = None if resource.configuration_keys is None else tuple(resource.configuration_keys)
+        asked = (resource.resource_type, resource.resource_name, keys)
+        if asked not in results:
+            results[asked] = _describe(context, request, resource)
+        yield
+    return DescribeConfigsResponse(results=list(results.values()))
 
 
 def _describe(

@@ -14,17 +14,20 @@ from moldau.protocol.messages.describe_groups import DescribedGroup, DescribeGro
 from moldau.server.apis.authorized_operations import group_operations
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.slicing import Work
 
 _MESSAGE_SINCE = 6
 
 
-def describe_groups(context: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
-    described = context.services.groups.describe_groups(request.groups, context.version)
-    if request.include_authorized_operations:
-        for group in described:
-            if not group.error_code:
-                group.authorized_operations = group_operations(context, group.group_id)
-    return DescribeGroupsResponse(groups=described)
+def describe_groups(context: RequestContext, request: DescribeGroupsRequest) -> Work[DescribeGroupsResponse]:
+    response = DescribeGroupsResponse()
+    for group_id in request.groups:
+        (group,) = context.services.groups.describe_groups([group_id], context.version)
+        if request.include_authorized_operations and not group.error_code:
+            group.authorized_operations = group_operations(context, group_id)
+        response.groups.append(group)
+        yield
+    return response
 
 
 def error_response(request: DescribeGroupsRequest, version: int, error: KafkaError) -> DescribeGroupsResponse:

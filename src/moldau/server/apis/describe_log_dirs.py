@@ -20,20 +20,25 @@ from moldau.protocol.messages.describe_log_dirs import (
 )
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.slicing import Work
 from moldau.storage.log_manager import DirectoryDescription, LogManager
 from moldau.types import TopicPartition
 
 
-def describe_log_dirs(context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+def describe_log_dirs(context: RequestContext, request: DescribeLogDirsRequest) -> Work[DescribeLogDirsResponse]:
     """Null asks for everything, a list for some partitions; the directories themselves are always described."""
     asked: set[TopicPartition] | None = None
     if request.topics is not None:
-        asked = {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
+        asked = set()
+        for topic in request.topics:
+            asked.update(TopicPartition(topic.topic, index) for index in topic.partitions)
+            yield
     logs = context.services.logs
     cordoned = set(context.services.config.cordoned_log_dirs)
-    return DescribeLogDirsResponse(
-        results=[_directory(logs, directory, asked, cordoned) for directory in logs.describe()]
-    )
+    response = DescribeLogDirsResponse()
+    for directory in logs.describe():
+        response.results.append((yield from _directory(logs, directory, asked, cordoned)))
+    return response
 
 
 def _directory(
@@ -41,13 +46,13 @@ def _directory(
     directory: DirectoryDescription,
     asked: set[TopicPartition] | None,
     cordoned: set[str],
-) -> DescribeLogDirsResult:
+) -> Work[DescribeLogDirsResult]:
     sizes = {partition: size for partition, size in directory.sizes.items() if asked is None or partition in asked}
     futures = {place: size for place, size in directory.futures.items() if asked is None or place in asked}
     return DescribeLogDirsResult(
         error_code=ErrorCode.NONE if directory.is_online else ErrorCode.KAFKA_STORAGE_ERROR,
         log_dir=directory.path,
-        topics=_topics(logs, sizes, futures),
+        topics=(yield from _topics(logs, sizes, futures)),
         total_bytes=directory.total_bytes,
         usable_bytes=directory.usable_bytes,
         is_cordoned="*" in cordoned or directory.path in cordoned,
@@ -56,7 +61,7 @@ def _directory(
 
 def _topics(
     logs: LogManager, sizes: Mapping[TopicPartition, int], futures: Mapping[TopicPartition, int]
-) -> list[DescribeLogDirsTopic]:
+) -> Work[list[DescribeLogDirsTopic]]:
     topics: dict[str, DescribeLogDirsTopic] = {}
     for partition, size in sorted(sizes.items()):
         topic = topics.setdefault(partition.topic, DescribeLogDirsTopic(name=partition.topic))
@@ -69,6 +74,7 @@ def _topics(
                 offset_lag=0 if log is None else max(0, log.high_watermark - log.log_end_offset),
             )
         )
+        yield
     for partition, size in sorted(futures.items()):
         topic = topics.setdefault(partition.topic, DescribeLogDirsTopic(name=partition.topic))
         current, future = logs.get(partition), logs.futures.logs[partition]

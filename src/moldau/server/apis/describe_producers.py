@@ -19,18 +19,23 @@ from moldau.protocol.messages.describe_producers import (
 )
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.slicing import Work
 
 
-def describe_producers(context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
-    return DescribeProducersResponse(
-        topics=[
-            TopicResponse(
-                name=topic.name,
-                partitions=[_partition(context, topic.name, index) for index in topic.partition_indexes],
-            )
-            for topic in request.topics
-        ]
-    )
+def describe_producers(context: RequestContext, request: DescribeProducersRequest) -> Work[DescribeProducersResponse]:
+    """A partition that is asked for twice is described once: it may have very many producers."""
+    described: set[tuple[str, int]] = set()
+    response = DescribeProducersResponse()
+    for topic in request.topics:
+        answered = TopicResponse(name=topic.name)
+        response.topics.append(answered)
+        yield
+        for index in topic.partition_indexes:
+            if (topic.name, index) not in described:
+                described.add((topic.name, index))
+                answered.partitions.append(_partition(context, topic.name, index))
+            yield
+    return response
 
 
 def _partition(context: RequestContext, topic: str, index: int) -> PartitionResponse:

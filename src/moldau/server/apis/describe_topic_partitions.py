@@ -23,12 +23,13 @@ from moldau.server.apis.authorized_operations import topic_operations
 from moldau.server.apis.cluster_view import offline_replicas
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.slicing import Work
 from moldau.types import NO_LEADER
 
 
 def describe_topic_partitions(
     context: RequestContext, request: DescribeTopicPartitionsRequest
-) -> DescribeTopicPartitionsResponse:
+) -> Work[DescribeTopicPartitionsResponse]:
     image = context.services.metadata.image
     names = _asked(request, image)
     cursor = request.cursor
@@ -36,6 +37,7 @@ def describe_topic_partitions(
     limit = max(1, min(context.services.config.max_request_partition_size_limit, request.response_partition_limit))
     response = DescribeTopicPartitionsResponse()
     for name in names:
+        yield
         if limit == 0:
             response.next_cursor = ResponseCursor(topic_name=name, partition_index=0)
             break
@@ -121,5 +123,9 @@ def error_response(
 
 
 DESCRIBE_TOPIC_PARTITIONS: Final = Api(
-    ApiKey.DESCRIBE_TOPIC_PARTITIONS, DescribeTopicPartitionsRequest, describe_topic_partitions, error_response
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+    DescribeTopicPartitionsRequest,
+    describe_topic_partitions,
+    error_response,
+    most_elements=50_000,
 )

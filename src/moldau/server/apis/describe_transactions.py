@@ -13,12 +13,18 @@ from moldau.protocol.messages.describe_transactions import (
 )
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.slicing import Work, distinct
 
 
 def describe_transactions(
     context: RequestContext, request: DescribeTransactionsRequest
-) -> DescribeTransactionsResponse:
-    return context.services.transactions.describe_transactions(request)
+) -> Work[DescribeTransactionsResponse]:
+    response = DescribeTransactionsResponse()
+    for name in (yield from distinct(request.transactional_ids)):
+        one = DescribeTransactionsRequest(transactional_ids=[name])
+        response.transaction_states += context.services.transactions.describe_transactions(one).transaction_states
+        yield
+    return response
 
 
 def error_response(

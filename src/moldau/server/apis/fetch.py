@@ -32,7 +32,8 @@ from moldau.runtime.ports import Chunk
 from moldau.server.dispatch import DECLINED, Api, RawAnswer, RawHandler
 from moldau.server.fetch_sessions import FetchContext, FetchPartition, PartitionOutcome
 from moldau.server.leader_hints import MOVED, LeaderHint, leader_hint
-from moldau.server.request_channel import encode_response
+from moldau.server.request_channel import encode_in_slices
+from moldau.slicing import Work
 
 if TYPE_CHECKING:
     from moldau.server.connection import Connection
@@ -91,7 +92,7 @@ class FetchCall:
         if included is not None:
             reads.keep(included)
 
-    def response(self, listener: str, version: int) -> FetchResponse:
+    def response(self, listener: str, version: int) -> Work[FetchResponse]:
         response = FetchResponse(error_code=self.error, session_id=self.session_id)
         by_id = version >= 13
         current: FetchableTopicResponse | None = None
@@ -124,6 +125,7 @@ class FetchCall:
                 if error in MOVED:
                     hint = leader_hint(self._services, listener, topic, index)
                     _name_leader(response, answer, hint, version)
+            yield
         return response
 
 
@@ -168,35 +170,41 @@ def raw_fetch(services: Services) -> RawHandler:
 
         reads = call.reads
 
-        def answer() -> list[Chunk]:
+        def answer() -> list[Chunk] | Work[list[Chunk]]:
             call.close()
             if not reads.failed and not reads.diverging:
                 return encode_fetch(version, correlation_id, 0, call.error, call.session_id, reads.results)
-            response = call.response(connection.listener_name, version)
-            return encode_response(response, version, correlation_id, b"\0" if version >= 12 else b"")
+            return encoded()
+
+        def encoded() -> Work[list[Chunk]]:
+            response = yield from call.response(connection.listener_name, version)
+            return (yield from encode_in_slices(response, version, correlation_id, b"\0" if version >= 12 else b""))
 
         return reads.run(max_wait, answer)
 
     return fetch_bytes
 
 
-def fetch(context: RequestContext, request: FetchRequest) -> FetchResponse | Deferred[FetchResponse]:
+def fetch(context: RequestContext, request: FetchRequest) -> Work[FetchResponse | Deferred[FetchResponse]]:
     """The same through the generated classes."""
     version = context.version
     replica_id = request.replica_state.replica_id if version >= 15 else request.replica_id
-    partitions = [
-        FetchPartition(
-            topic.topic_id if version >= 13 else topic.topic,
-            asked.partition,
-            asked.fetch_offset,
-            asked.partition_max_bytes,
-            asked.current_leader_epoch,
-            asked.log_start_offset,
-            asked.last_fetched_epoch,
-        )
-        for topic in request.topics
-        for asked in topic.partitions
-    ]
+    partitions: list[FetchPartition] = []
+    for topic in request.topics:
+        yield
+        for asked in topic.partitions:
+            partitions.append(
+                FetchPartition(
+                    topic.topic_id if version >= 13 else topic.topic,
+                    asked.partition,
+                    asked.fetch_offset,
+                    asked.partition_max_bytes,
+                    asked.current_leader_epoch,
+                    asked.log_start_offset,
+                    asked.last_fetched_epoch,
+                )
+            )
+            yield
     forgotten = [
         (topic.topic_id if version >= 13 else topic.topic, index)
         for topic in request.forgotten_topics_data
@@ -222,7 +230,7 @@ def fetch(context: RequestContext, request: FetchRequest) -> FetchResponse | Def
         replica_id=replica_id,
     )
 
-    def answer() -> FetchResponse:
+    def answer() -> Work[FetchResponse | Deferred[FetchResponse]]:
         call.close()
         return call.response(context.listener_name, version)
 

@@ -9,7 +9,7 @@ created when it is first asked for; the answer waits for it, so that a client ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from moldau.coordinator.partition_hash import partition_for
@@ -20,6 +20,7 @@ from moldau.protocol.messages.find_coordinator import Coordinator, FindCoordinat
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE, create_internal_topic
+from moldau.slicing import Work, distinct, run_whole
 
 _TOPICS: Final = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE}
 
@@ -34,22 +35,23 @@ class _Found(NamedTuple):
 
 def find_coordinator(
     context: RequestContext, request: FindCoordinatorRequest
-) -> FindCoordinatorResponse | Deferred[FindCoordinatorResponse]:
-    keys = [request.key] if context.version < 4 else list(dict.fromkeys(request.coordinator_keys))
+) -> Work[FindCoordinatorResponse | Deferred[FindCoordinatorResponse]]:
+    keys = [request.key] if context.version < 4 else (yield from distinct(request.coordinator_keys))
     topic = _TOPICS.get(request.key_type)
     if topic is None:
         refused = _Found(ErrorCode.INVALID_REQUEST, f"The coordinator type {request.key_type} is not known.")
-        return _response(context.version, keys, [refused] * len(keys))
+        return (yield from _response(context.version, keys, lambda _: refused))
     if context.services.metadata.image.topics.get(topic) is not None:
-        return _response(context.version, keys, [_find(context, topic, key) for key in keys])
+        return (yield from _response(context.version, keys, lambda key: _find(context, topic, key)))
     answer: Deferred[FindCoordinatorResponse] = Deferred()
 
     def created(_value: None, error: BaseException | None) -> None:
-        if isinstance(error, KafkaError):
-            found = [_Found(error.code, error.message)] * len(keys)
-        else:
-            found = [_find(context, topic, key) for key in keys]
-        answer.resolve(_response(context.version, keys, found))
+        def find(key: str) -> _Found:
+            if isinstance(error, KafkaError):
+                return _Found(error.code, error.message)
+            return _find(context, topic, key)
+
+        context.services.slicer.run_into(_response(context.version, keys, find), answer)
 
     create_internal_topic(context.services, topic).then(created)
     return answer
@@ -65,14 +67,16 @@ def _find(context: RequestContext, topic: str, key: str) -> _Found:
     return _Found(node_id=state.leader, host=endpoint.host, port=endpoint.port)
 
 
-def _response(version: int, keys: Sequence[str], found: Sequence[_Found]) -> FindCoordinatorResponse:
+def _response(version: int, keys: Sequence[str], find: Callable[[str], _Found]) -> Work[FindCoordinatorResponse]:
     if version < 4:
-        only = found[0]
+        only = find(keys[0])
         return FindCoordinatorResponse(
             error_code=only.code, error_message=only.message, node_id=only.node_id, host=only.host, port=only.port
         )
-    return FindCoordinatorResponse(
-        coordinators=[
+    response = FindCoordinatorResponse()
+    for key in keys:
+        one = find(key)
+        response.coordinators.append(
             Coordinator(
                 key=key,
                 node_id=one.node_id,
@@ -81,14 +85,14 @@ def _response(version: int, keys: Sequence[str], found: Sequence[_Found]) -> Fin
                 error_code=one.code,
                 error_message=one.message,
             )
-            for key, one in zip(keys, found, strict=True)
-        ]
-    )
+        )
+        yield
+    return response
 
 
 def error_response(request: FindCoordinatorRequest, version: int, error: KafkaError) -> FindCoordinatorResponse:
     keys = [request.key] if version < 4 else request.coordinator_keys
-    return _response(version, keys, [_Found(error.code, error.message)] * len(keys))
+    return run_whole(_response(version, keys, lambda _: _Found(error.code, error.message)))
 
 
 FIND_COORDINATOR: Final = Api(ApiKey.FIND_COORDINATOR, FindCoordinatorRequest, find_coordinator, error_response)

@@ -31,6 +31,7 @@ from moldau.server.apis.config_changes import (
 from moldau.server.apis.forwarding import forward
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.parts import Parts
 
 
 def incremental_alter_configs(
@@ -111,5 +112,10 @@ def error_response(
 
 
 INCREMENTAL_ALTER_CONFIGS: Final = Api(
-    ApiKey.INCREMENTAL_ALTER_CONFIGS, IncrementalAlterConfigsRequest, incremental_alter_configs, error_response
+    ApiKey.INCREMENTAL_ALTER_CONFIGS,
+    IncrementalAlterConfigsRequest,
+    incremental_alter_configs,
+    error_response,
+    parts=(Parts(("resources",), ("responses",), unique=("resource_type", "resource_name"), size=50),),
+    most_elements=50_000,
 )

@@ -35,4 +35,4 @@ def error_response(request: JoinGroupRequest, version: int, error: KafkaError) -
     return _shape(JoinGroupResponse(error_code=error.code, member_id=request.member_id), version)
 
 
-JOIN_GROUP: Final = Api(ApiKey.JOIN_GROUP, JoinGroupRequest, join_group, error_response)
+JOIN_GROUP: Final = Api(ApiKey.JOIN_GROUP, JoinGroupRequest, join_group, error_response, most_elements=2000)

@@ -15,6 +15,7 @@ from moldau.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupRe
 from moldau.server.apis.group_request import request_info
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.parts import Parts
 
 
 def leave_group(context: RequestContext, request: LeaveGroupRequest) -> Deferred[LeaveGroupResponse]:
@@ -25,4 +26,6 @@ def error_response(request: LeaveGroupRequest, version: int, error: KafkaError) 
     return LeaveGroupResponse(error_code=error.code)
 
 
-LEAVE_GROUP: Final = Api(ApiKey.LEAVE_GROUP, LeaveGroupRequest, leave_group, error_response)
+LEAVE_GROUP: Final = Api(
+    ApiKey.LEAVE_GROUP, LeaveGroupRequest, leave_group, error_response, parts=(Parts(("members",), ("members",)),)
+)

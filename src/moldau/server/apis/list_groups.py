@@ -19,4 +19,4 @@ def error_response(request: ListGroupsRequest, version: int, error: KafkaError) 
     return ListGroupsResponse(error_code=error.code)
 
 
-LIST_GROUPS: Final = Api(ApiKey.LIST_GROUPS, ListGroupsRequest, list_groups, error_response)
+LIST_GROUPS: Final = Api(ApiKey.LIST_GROUPS, ListGroupsRequest, list_groups, error_response, most_elements=10_000)

@@ -22,6 +22,7 @@ from moldau.protocol.messages.list_offsets import (
 from moldau.replica.partition import Partition
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.slicing import Work
 from moldau.types import NO_EPOCH, NO_OFFSET, NO_TIMESTAMP
 
 LATEST = -1
@@ -46,27 +47,27 @@ READ_COMMITTED = 1
 SHOWS_EPOCH: Final = 4  # the version from which the answer has room for the leader epoch
 
 
-def list_offsets(context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+def list_offsets(context: RequestContext, request: ListOffsetsRequest) -> Work[ListOffsetsResponse]:
     asked: set[tuple[str, int]] = set()
     twice: set[tuple[str, int]] = set()
     for topic in request.topics:
+        yield
         for partition in topic.partitions:
             key = (topic.name, partition.partition_index)
             (twice if key in asked else asked).add(key)
-    return ListOffsetsResponse(
-        topics=[
-            ListOffsetsTopicResponse(
-                name=topic.name,
-                partitions=[
-                    _failed(asked_of, ErrorCode.INVALID_REQUEST)
-                    if (topic.name, asked_of.partition_index) in twice
-                    else _answer(context, request, topic.name, asked_of)
-                    for asked_of in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
+            yield
+    response = ListOffsetsResponse()
+    for topic in request.topics:
+        answered = ListOffsetsTopicResponse(name=topic.name)
+        response.topics.append(answered)
+        yield
+        for partition in topic.partitions:
+            if (topic.name, partition.partition_index) in twice:
+                answered.partitions.append(_failed(partition, ErrorCode.INVALID_REQUEST))
+            else:
+                answered.partitions.append(_answer(context, request, topic.name, partition))
+            yield
+    return response
 
 
 def _answer(

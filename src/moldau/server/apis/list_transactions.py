@@ -22,4 +22,6 @@ def error_response(request: ListTransactionsRequest, version: int, error: KafkaE
     return ListTransactionsResponse(error_code=error.code)
 
 
-LIST_TRANSACTIONS: Final = Api(ApiKey.LIST_TRANSACTIONS, ListTransactionsRequest, list_transactions, error_response)
+LIST_TRANSACTIONS: Final = Api(
+    ApiKey.LIST_TRANSACTIONS, ListTransactionsRequest, list_transactions, error_response, most_elements=10_000
+)

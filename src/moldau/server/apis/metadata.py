@@ -8,11 +8,13 @@ request.
 
 A topic that is to be created is waited for: the answer then has its partitions and leaders, and the client need not
 come back. Kafka answers at once that there is no such topic and lets the client ask again.
+
+Topics are described and encoded once and kept so (`encoded_topics`); an answer is mostly bytes put side by side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from moldau.deferred import Deferred
@@ -20,6 +22,8 @@ from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata import topic_name
 from moldau.metadata.image import MetadataImage, PartitionRegistration, TopicImage
 from moldau.protocol.api import ApiKey
+from moldau.protocol.arrays import array_count, compact_array_count
+from moldau.protocol.message import EncodedMessage, Message
 from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from moldau.protocol.messages.metadata import (
     MetadataRequest,
@@ -28,32 +32,61 @@ from moldau.protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from moldau.protocol.wire import Writer
 from moldau.server.apis.authorized_operations import NOT_REQUESTED, cluster_operations, topic_operations
 from moldau.server.apis.cluster_view import alive_brokers, any_broker, offline_replicas
 from moldau.server.apis.forwarding import forward
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.slicing import Work, distinct
 from moldau.types import NO_LEADER, ZERO_UUID, Uuid
 
+# Topics that one request creates; whoever asked for more comes back for the rest.
+MOST_CREATED: Final = 20
+_FLEXIBLE_SINCE: Final = 9
 
-def metadata(context: RequestContext, request: MetadataRequest) -> MetadataResponse | Deferred[MetadataResponse]:
+
+def metadata(context: RequestContext, request: MetadataRequest) -> Work[Message | Deferred[Message]]:
     image = context.services.metadata.image
     topics = request.topics
     if topics is None or (context.version == 0 and not topics):
-        return _respond(context, request, [_describe(context, image, topic) for topic in image.topics.by_name.values()])
-    for topic in topics:
-        if context.version < 12 and (topic.name is None or topic.topic_id != ZERO_UUID):
-            raise KafkaError(
-                ErrorCode.INVALID_REQUEST, f"Topics cannot be asked for by id in version {context.version}."
-            )
-    ids = dict.fromkeys(topic.topic_id for topic in topics if topic.topic_id != ZERO_UUID)
+        answer = _Answer(context, request, image)
+        for known in list(image.topics.by_name.values()):
+            yield from answer.describe(known)
+        return answer.response()
+    if context.version < 12:
+        for topic in topics:
+            if topic.name is None or topic.topic_id != ZERO_UUID:
+                raise KafkaError(
+                    ErrorCode.INVALID_REQUEST, f"Topics cannot be asked for by id in version {context.version}."
+                )
+            yield
+    ids = yield from distinct(topic.topic_id for topic in topics if topic.topic_id != ZERO_UUID)
     if ids:
-        return _respond(context, request, [_by_id(context, image, topic_id) for topic_id in ids])
-    names = list(dict.fromkeys(topic.name for topic in topics if topic.name is not None))
-    missing = [name for name in names if image.topics.get(name) is None and _may_be_created(name)]
-    if missing and request.allow_auto_topic_creation and context.services.config.auto_create_topics_enable:
-        return _create_and_respond(context, request, names, missing)
-    return _respond(context, request, [_by_name(context, image, name) for name in names])
+        answer = _Answer(context, request, image)
+        for topic_id in ids:
+            yield from answer.by_id(topic_id)
+        return answer.response()
+    names = yield from distinct(topic.name for topic in topics if topic.name is not None)
+    if request.allow_auto_topic_creation and context.services.config.auto_create_topics_enable:
+        missing = []
+        for name in names:
+            if image.topics.get(name) is None and _may_be_created(name):
+                missing.append(name)
+            yield
+        if missing:
+            return _create_and_respond(context, request, names, missing[:MOST_CREATED])
+    return (yield from _by_names(context, request, names, lambda _: ErrorCode.NONE))
+
+
+def _by_names(
+    context: RequestContext, request: MetadataRequest, names: Sequence[str], refused: Callable[[str], int]
+) -> Work[Message]:
+    """`refused` says why a topic could not be created, where that was tried."""
+    answer = _Answer(context, request, context.services.metadata.image)
+    for name in names:
+        yield from answer.by_name(name, refused(name))
+    return answer.response()
 
 
 def error_response(request: MetadataRequest, version: int, error: KafkaError) -> MetadataResponse:
@@ -76,25 +109,19 @@ METADATA: Final = Api(ApiKey.METADATA, MetadataRequest, metadata, error_response
 
 def _create_and_respond(
     context: RequestContext, request: MetadataRequest, names: list[str], missing: list[str]
-) -> Deferred[MetadataResponse]:
+) -> Deferred[Message]:
     creation = CreateTopicsRequest(
         topics=[_creatable(context, name) for name in missing], timeout_ms=context.services.config.request_timeout_ms
     )
-    answer: Deferred[MetadataResponse] = Deferred()
+    answer: Deferred[Message] = Deferred()
 
     def created(response: CreateTopicsResponse | None, error: BaseException | None) -> None:
         # The image has the new topics already: it is published before the controller's answer leaves.
-        image = context.services.metadata.image
         refused = {} if response is None else {topic.name: topic.error_code for topic in response.topics}
         # The whole request failed or timed out: the client shall come back.
         otherwise = ErrorCode.LEADER_NOT_AVAILABLE if error is not None else ErrorCode.NONE
-        answer.resolve(
-            _respond(
-                context,
-                request,
-                [_by_name(context, image, name, refused.get(name, otherwise)) for name in names],
-            )
-        )
+        work = _by_names(context, request, names, lambda name: refused.get(name, otherwise))
+        context.services.slicer.run_into(work, answer)
 
     forward(context, lambda controller: controller.create_topics(creation)).then(created)
     return answer
@@ -115,63 +142,99 @@ def _creatable(context: RequestContext, name: str) -> CreatableTopic:
 # ------------------------------------------------------------------------------------------------------- answers
 
 
-def _respond(
-    context: RequestContext, request: MetadataRequest, topics: list[MetadataResponseTopic]
-) -> MetadataResponse:
-    services, version = context.services, context.version
-    if version >= 8 and request.include_topic_authorized_operations:
-        for topic in topics:
-            if topic.name is not None:
-                topic.topic_authorized_operations = topic_operations(context, topic.name)
-    image = services.metadata.image
-    return MetadataResponse(
-        brokers=[
-            MetadataResponseBroker(node_id=broker.id, host=endpoint.host, port=endpoint.port, rack=broker.rack)
-            for broker, endpoint in alive_brokers(image, context.listener_name)
-        ],
-        cluster_id=services.cluster_id,
-        controller_id=any_broker(context, image),
-        topics=topics,
-        cluster_authorized_operations=(
-            cluster_operations(context)
-            if 8 <= version <= 10 and request.include_cluster_authorized_operations
-            else NOT_REQUESTED
-        ),
-    )
+class _Answer:
+    """One answer as it comes together, topic by topic, each in its bytes; known ones come from the cache."""
 
+    def __init__(self, context: RequestContext, request: MetadataRequest, image: MetadataImage) -> None:
+        self._context = context
+        self._request = request
+        self._image = image
+        self._with_operations = context.version >= 8 and request.include_topic_authorized_operations
+        self._cached = context.services.encoded_topics.of(image, context.version, context.listener_name)
+        self._topics: list[bytes] = []
 
-def _by_id(context: RequestContext, image: MetadataImage, topic_id: Uuid) -> MetadataResponseTopic:
-    topic = image.topics.by_id(topic_id)
-    if topic is None:
-        return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
-    return _describe(context, image, topic)
+    def by_id(self, topic_id: Uuid) -> Work[None]:
+        topic = self._image.topics.by_id(topic_id)
+        if topic is not None:
+            yield from self.describe(topic)
+            return
+        self._add(MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id))
+        yield
 
+    def by_name(self, name: str, refused: int) -> Work[None]:
+        topic = self._image.topics.get(name)
+        if topic is not None:
+            yield from self.describe(topic)
+            return
+        if topic_name.why_invalid(name) is not None:
+            code: int = ErrorCode.INVALID_TOPIC_EXCEPTION
+        elif refused in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+            # Created, here or by somebody else, and not yet seen here.
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        else:
+            code = refused
+        self._add(MetadataResponseTopic(error_code=code, name=name, is_internal=topic_name.is_internal(name)))
+        yield
 
-def _by_name(
-    context: RequestContext, image: MetadataImage, name: str, refused: int = ErrorCode.NONE
-) -> MetadataResponseTopic:
-    """`refused` is why the topic could not be created, where that was tried."""
-    topic = image.topics.get(name)
-    if topic is not None:
-        return _describe(context, image, topic)
-    if topic_name.why_invalid(name) is not None:
-        code: int = ErrorCode.INVALID_TOPIC_EXCEPTION
-    elif refused in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
-        # Created, here or by somebody else, and not yet seen here.
-        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    else:
-        code = refused
-    return MetadataResponseTopic(error_code=code, name=name, is_internal=topic_name.is_internal(name))
+    def describe(self, topic: TopicImage) -> Work[None]:
+        if self._with_operations:
+            self._topics.append((yield from self._encode(topic, topic_operations(self._context, topic.name))))
+            return
+        cached = self._cached.get(topic.name)
+        if cached is None or cached[0] is not topic:
+            cached = self._cached[topic.name] = (topic, (yield from self._encode(topic, NOT_REQUESTED)))
+        self._topics.append(cached[1])
+        yield
 
+    def _encode(self, topic: TopicImage, operations: int) -> Work[bytes]:
+        listener, version = self._context.listener_name, self._context.version
+        described = MetadataResponseTopic(
+            name=topic.name,
+            topic_id=topic.id,
+            is_internal=topic_name.is_internal(topic.name),
+            topic_authorized_operations=operations,
+        )
+        for index, state in topic.partitions.items():
+            described.partitions.append(_partition(self._image, index, state, listener, version))
+            yield
+        out = Writer()
+        yield from MetadataResponseTopic.write_slices(out, (described,), version)
+        return out.bytes()
 
-def _describe(context: RequestContext, image: MetadataImage, topic: TopicImage) -> MetadataResponseTopic:
-    listener, version = context.listener_name, context.version
-    return MetadataResponseTopic(
-        name=topic.name,
-        topic_id=topic.id,
-        is_internal=topic_name.is_internal(topic.name),
-        partitions=[_partition(image, index, state, listener, version) for index, state in topic.partitions.items()],
-    )
+    def _add(self, topic: MetadataResponseTopic) -> None:
+        if self._with_operations and topic.name is not None:
+            topic.topic_authorized_operations = topic_operations(self._context, topic.name)
+        out = Writer()
+        MetadataResponseTopic.write_all(out, (topic,), self._context.version)
+        self._topics.append(out.bytes())
+
+    def response(self) -> Message:
+        """The topics go where the answer without any has its empty array: all that follows it is of fixed size."""
+        version = self._context.version
+        frame = self._without_topics().encode(version)
+        flexible = version >= _FLEXIBLE_SINCE
+        end = len(frame) - (4 if 8 <= version <= 10 else 0) - (2 if version >= 13 else 0) - flexible
+        start = end - (1 if flexible else 4)
+        count = compact_array_count(self._topics) if flexible else array_count(self._topics)
+        return EncodedMessage(b"".join((frame[:start], count, *self._topics, frame[end:])))
+
+    def _without_topics(self) -> MetadataResponse:
+        context, version = self._context, self._context.version
+        # The topics are those of one image; by the end of a long answer a newer one may know the brokers better.
+        image = context.services.metadata.image
+        return MetadataResponse(
+            brokers=[
+                MetadataResponseBroker(node_id=broker.id, host=endpoint.host, port=endpoint.port, rack=broker.rack)
+                for broker, endpoint in alive_brokers(image, context.listener_name)
+            ],
+            cluster_id=context.services.cluster_id,
+            controller_id=any_broker(context, image),
+            cluster_authorized_operations=(
+                cluster_operations(context)
+                if 8 <= version <= 10 and self._request.include_cluster_authorized_operations
+                else NOT_REQUESTED
+            ),
+        )
 
 
 def _partition(

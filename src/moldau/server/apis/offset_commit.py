@@ -22,6 +22,7 @@ from moldau.protocol.messages.offset_commit import (
 from moldau.server.apis.group_request import request_info
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.parts import Parts
 
 _IDS_SINCE = 10
 
@@ -81,4 +82,10 @@ def error_response(request: OffsetCommitRequest, version: int, error: KafkaError
     return OffsetCommitResponse(topics=[_failed(topic, error.code) for topic in request.topics])
 
 
-OFFSET_COMMIT: Final = Api(ApiKey.OFFSET_COMMIT, OffsetCommitRequest, offset_commit, error_response)
+OFFSET_COMMIT: Final = Api(
+    ApiKey.OFFSET_COMMIT,
+    OffsetCommitRequest,
+    offset_commit,
+    error_response,
+    parts=(Parts(("topics", "partitions"), ("topics", "partitions"), size=500),),
+)

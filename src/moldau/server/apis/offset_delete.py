@@ -16,6 +16,7 @@ from moldau.protocol.messages.offset_delete import (
 )
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.parts import Parts
 
 
 def offset_delete(context: RequestContext, request: OffsetDeleteRequest) -> Deferred[OffsetDeleteResponse]:
@@ -54,4 +55,10 @@ def error_response(request: OffsetDeleteRequest, version: int, error: KafkaError
     return OffsetDeleteResponse(error_code=error.code)
 
 
-OFFSET_DELETE: Final = Api(ApiKey.OFFSET_DELETE, OffsetDeleteRequest, offset_delete, error_response)
+OFFSET_DELETE: Final = Api(
+    ApiKey.OFFSET_DELETE,
+    OffsetDeleteRequest,
+    offset_delete,
+    error_response,
+    parts=(Parts(("topics", "partitions"), ("topics", "partitions"), size=500),),
+)

@@ -25,6 +25,7 @@ from moldau.protocol.messages.offset_fetch import (
 )
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.parts import Parts
 
 _GROUP_CODE_SINCE = 2
 _SEVERAL_SINCE = 8
@@ -146,4 +147,13 @@ def error_response(request: OffsetFetchRequest, version: int, error: KafkaError)
     )
 
 
-OFFSET_FETCH: Final = Api(ApiKey.OFFSET_FETCH, OffsetFetchRequest, offset_fetch, error_response)
+OFFSET_FETCH: Final = Api(
+    ApiKey.OFFSET_FETCH,
+    OffsetFetchRequest,
+    offset_fetch,
+    error_response,
+    parts=(
+        Parts(("groups", "topics", "partition_indexes"), ("groups", "topics", "partitions"), size=50),
+        Parts(("topics", "partition_indexes"), ("topics", "partitions")),
+    ),
+)

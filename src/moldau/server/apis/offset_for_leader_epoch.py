@@ -18,19 +18,21 @@ from moldau.protocol.messages.offset_for_leader_epoch import (
 )
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.slicing import Work
 
 
 def offset_for_leader_epoch(
     context: RequestContext, request: OffsetForLeaderEpochRequest
-) -> OffsetForLeaderEpochResponse:
-    return OffsetForLeaderEpochResponse(
-        topics=[
-            OffsetForLeaderTopicResult(
-                topic=topic.topic, partitions=[_answer(context, topic.topic, asked) for asked in topic.partitions]
-            )
-            for topic in request.topics
-        ]
-    )
+) -> Work[OffsetForLeaderEpochResponse]:
+    response = OffsetForLeaderEpochResponse()
+    for topic in request.topics:
+        answered = OffsetForLeaderTopicResult(topic=topic.topic)
+        response.topics.append(answered)
+        yield
+        for asked in topic.partitions:
+            answered.partitions.append(_answer(context, topic.topic, asked))
+            yield
+    return response
 
 
 def _answer(context: RequestContext, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:

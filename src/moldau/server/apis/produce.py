@@ -14,7 +14,7 @@ looks for the leader again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from struct import Struct
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -29,13 +29,14 @@ from moldau._speed.layout import (
     PREFIX_SIZE,
     TRANSACTIONAL,
 )
-from moldau.deferred import Deferred, pass_on
+from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
+    PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
@@ -48,8 +49,9 @@ from moldau.server.apis.transactional_produce import ADDS_PARTITIONS, Questions,
 from moldau.server.dispatch import DECLINED, Api, RawAnswer, RawHandler
 from moldau.server.leader_hints import MOVED, LeaderHint, leader_hint
 from moldau.server.request_channel import encode_response
+from moldau.slicing import Work, run_whole
 from moldau.storage.append_info import RefusedRecords
-from moldau.types import TopicPartition
+from moldau.types import TopicPartition, Uuid
 
 if TYPE_CHECKING:
     from moldau.server.connection import Connection
@@ -114,7 +116,7 @@ def raw_produce(services: Services) -> RawHandler:
                 return None
             if not appends.refusals:
                 return [encode_produce(version, correlation_id, appends.results, 0)]
-            response = _response(services, connection.listener_name, version, appends)
+            response = run_whole(_response(services, connection.listener_name, version, appends))
             return encode_response(response, version, correlation_id, b"\0" if version >= 9 else b"")
 
         return appends.finish(timeout_ms, answer)
@@ -122,62 +124,81 @@ def raw_produce(services: Services) -> RawHandler:
     return produce_bytes
 
 
-def produce(context: RequestContext, request: ProduceRequest) -> Answer | Deferred[Answer]:
+def produce(context: RequestContext, request: ProduceRequest) -> Work[Answer | Deferred[Answer]]:
     """The same through the generated classes."""
     appends = Appends(context.services.replicas, request.acks, by_id=context.version >= 13)
     if not -1 <= request.acks <= 1:
         refusal = KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {request.acks}; it must be -1, 0 or 1.")
-        for topic in request.topic_data:
-            for partition in topic.partition_data:
-                appends.refuse(topic.topic_id if context.version >= 13 else topic.name, partition.index, refusal)
+        for topic, row in _rows(request, context.version):
+            appends.refuse(topic, row.index, refusal)
+            yield
     elif request.transactional_id is not None:
-        return _produce_in_transaction(context, request, appends)
+        return (yield from _produce_in_transaction(context, request, appends))
     else:
         check = RecordsCheck(context.version, transactional=False)
-        for topic in request.topic_data:
-            name = topic.topic_id if context.version >= 13 else topic.name
-            for partition in topic.partition_data:
-                records = writable(partition.records)
-                appends.append(name, partition.index, records, 0, len(records), check)
+        for topic, row in _rows(request, context.version):
+            records = writable(row.records)
+            appends.append(topic, row.index, records, 0, len(records), check)
+            yield
     return _finish(context, request, appends)
 
 
-def _produce_in_transaction(context: RequestContext, request: ProduceRequest, appends: Appends) -> Deferred[Answer]:
+def _rows(request: ProduceRequest, version: int) -> Iterator[tuple[str | Uuid, PartitionProduceData]]:
+    for topic in request.topic_data:
+        name = topic.topic_id if version >= 13 else topic.name
+        for row in topic.partition_data:
+            yield name, row
+
+
+def _produce_in_transaction(
+    context: RequestContext, request: ProduceRequest, appends: Appends
+) -> Work[Answer | Deferred[Answer]]:
     """Asks first, where the log does not know the transaction yet; then writes what may be written."""
-    answer: Deferred[Answer] = Deferred()
     check = RecordsCheck(context.version, transactional=True)
     writes = []
-    for topic in request.topic_data:
-        name = topic.topic_id if context.version >= 13 else topic.name
-        for row in topic.partition_data:
-            partition = context.services.replicas.find(name, row.index)
-            writes.append(Write(name, row.index, writable(row.records), partition))
+    for topic, row in _rows(request, context.version):
+        partition = context.services.replicas.find(topic, row.index)
+        writes.append(Write(topic, row.index, writable(row.records), partition))
+        yield
 
-    def write(refusals: Mapping[TopicPartition, KafkaError]) -> None:
+    def write(refusals: Mapping[TopicPartition, KafkaError]) -> Work[Answer | Deferred[Answer]]:
         for topic, index, records, partition in writes:
             refusal = None if partition is None else refusals.get(partition.topic_partition)
             if refusal is not None:
                 appends.refuse(topic, index, refusal)
             else:
                 appends.append(topic, index, records, 0, len(records), check, questions.guard(partition))
-        pass_on(_finish(context, request, appends), answer)
+            yield
+        return _finish(context, request, appends)
 
     asking = context.services.transaction_partitions
     adds = context.version >= ADDS_PARTITIONS
     questions = Questions(writes if asking.required or adds else [], adds_partition=adds)
-    if not questions.asked:
-        write({})
-    elif not ask(asking, request.transactional_id or "", questions.asked, context.version, write):
-        # The request lies in the receive buffer, which is used again once this returns.
-        writes = [one._replace(records=memoryview(bytearray(one.records))) for one in writes]
-    return answer
+    told: list[Mapping[TopicPartition, KafkaError]] = [] if questions.asked else [{}]
+    later: Deferred[Answer] = Deferred()
+
+    def allowed(refusals: Mapping[TopicPartition, KafkaError]) -> None:
+        if waits:
+            context.services.slicer.run_into(write(refusals), later)
+        else:
+            told.append(refusals)
+
+    waits = False
+    if questions.asked:
+        ask(asking, request.transactional_id or "", questions.asked, context.version, allowed)
+    if told:
+        return (yield from write(told[0]))
+    # The request lies in the receive buffer, which is used again once this returns.
+    writes = [one._replace(records=memoryview(bytearray(one.records))) for one in writes]
+    waits = True
+    return later
 
 
 # ------------------------------------------------------------------------------------------------------- answers
 
 
 def _finish(context: RequestContext, request: ProduceRequest, appends: Appends) -> Answer | Deferred[Answer]:
-    def answer() -> Answer:
+    def answer() -> Answer | Work[Answer | Deferred[Answer]]:
         if request.acks == 0:
             _unanswered(context.connection, appends)
             return None
@@ -192,7 +213,7 @@ def _unanswered(connection: Connection, appends: Appends) -> None:
         connection.close(f"a produce request with acks=0 was refused: {first}")
 
 
-def _response(services: Services, listener: str, version: int, appends: Appends) -> ProduceResponse:
+def _response(services: Services, listener: str, version: int, appends: Appends) -> Work[ProduceResponse]:
     response = ProduceResponse()
     by_id = version >= 13
     room = _RECORDS_EXPLAINED
@@ -219,6 +240,7 @@ def _response(services: Services, listener: str, version: int, appends: Appends)
                 room -= _explain(answer, refusal, room)
             if version >= 10 and refusal.code in MOVED:
                 _name_leader(response, answer, leader_hint(services, listener, topic, index))
+        yield
     return response
 
 

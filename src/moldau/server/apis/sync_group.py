@@ -28,4 +28,4 @@ def error_response(request: SyncGroupRequest, version: int, error: KafkaError) -
     return SyncGroupResponse(error_code=error.code)
 
 
-SYNC_GROUP: Final = Api(ApiKey.SYNC_GROUP, SyncGroupRequest, sync_group, error_response)
+SYNC_GROUP: Final = Api(ApiKey.SYNC_GROUP, SyncGroupRequest, sync_group, error_response, most_elements=20_000)

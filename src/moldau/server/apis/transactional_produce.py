@@ -83,13 +83,13 @@ def ask(
     asked: dict[TopicPartition, Producer],
     version: int,
     then: Callable[[dict[TopicPartition, KafkaError]], None],
-) -> bool:
-    """Calls `then` with the refusals, now or later; True if it was now."""
+) -> None:
+    """Calls `then` with the refusals, now or later."""
     producers = set(asked.values())
     if len(producers) > 1:
         refusal = KafkaError(ErrorCode.INVALID_RECORD, "A transactional request must come from one producer.")
         then(dict.fromkeys(asked, refusal))
-        return True
+        return
     answer = partitions.ask(transactional_id, producers.pop(), sorted(asked), add=version >= ADDS_PARTITIONS)
 
     def settled(codes: dict[TopicPartition, ErrorCode] | None, _: BaseException | None) -> None:
@@ -101,7 +101,6 @@ def ask(
         then(refusals)
 
     answer.then(settled)
-    return answer.settled
 
 
 def refused(code: ErrorCode, version: int, place: TopicPartition) -> KafkaError:

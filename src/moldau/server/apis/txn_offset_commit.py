@@ -7,6 +7,7 @@ TRANSACTION_ABORTABLE, 5 is transactions version 2: the partition is added now, 
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final
 
 from moldau.coordinator.txn.transaction import Producer
@@ -23,6 +24,7 @@ from moldau.protocol.messages.txn_offset_commit import (
 )
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.parts import Parts
 from moldau.types import TopicPartition
 
 _KNOWS_ABORTABLE: Final = 4
@@ -83,10 +85,11 @@ def _known_topics(
     topics = context.services.metadata.image.topics
     for topic in request.topics:
         registered = topics.get(topic.name)
-        there = [row for row in topic.partitions if registered and row.partition_index in registered.partitions]
+        indexes: Container[int] = registered.partitions if registered is not None else ()
+        there = [row for row in topic.partitions if row.partition_index in indexes]
         if there:
             known.append(TxnOffsetCommitRequestTopic(name=topic.name, partitions=there))
-        missing = [row for row in topic.partitions if row not in there]
+        missing = [row for row in topic.partitions if row.partition_index not in indexes]
         if missing:
             unknown.append(_topic(topic.name, missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
     return known, unknown
@@ -123,4 +126,10 @@ def error_response(request: TxnOffsetCommitRequest, version: int, error: KafkaEr
     return _refused(request, error.code)
 
 
-TXN_OFFSET_COMMIT: Final = Api(ApiKey.TXN_OFFSET_COMMIT, TxnOffsetCommitRequest, txn_offset_commit, error_response)
+TXN_OFFSET_COMMIT: Final = Api(
+    ApiKey.TXN_OFFSET_COMMIT,
+    TxnOffsetCommitRequest,
+    txn_offset_commit,
+    error_response,
+    parts=(Parts(("topics", "partitions"), ("topics", "partitions"), size=500),),
+)

@@ -21,6 +21,7 @@ from moldau.protocol.messages.write_txn_markers import (
 )
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.parts import Parts
 from moldau.server.txn_markers import Marker, Results
 from moldau.types import TopicPartition
 
@@ -68,4 +69,9 @@ def _topics(codes: Results) -> list[WritableTxnMarkerTopicResult]:
     ]
 
 
-WRITE_TXN_MARKERS: Final = Api(ApiKey.WRITE_TXN_MARKERS, WriteTxnMarkersRequest, write_txn_markers)
+WRITE_TXN_MARKERS: Final = Api(
+    ApiKey.WRITE_TXN_MARKERS,
+    WriteTxnMarkersRequest,
+    write_txn_markers,
+    parts=(Parts(("markers", "topics", "partition_indexes"), ("markers", "topics", "partitions"), size=100),),
+)

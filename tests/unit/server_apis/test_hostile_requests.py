@@ -1,0 +1,196 @@
+"""Requests that name far too much hold nobody up: others are answered before them, and the node goes on.
+
+Every array of every request that is offered is filled with tens of thousands of elements in turn. No time is measured:
+what is held is that somebody else is served in between.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from in_process_node import InProcessNode, Wire, request_frame
+
+from moldau.errors import ErrorCode
+from moldau.protocol.api import ApiKey
+from moldau.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
+from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from moldau.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from moldau.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from moldau.protocol.records import Record, encode_batch
+from moldau.server.apis.table import BROKER_APIS
+from moldau.server.dispatch import Api
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "protocol"))
+
+from message_samples import full, messages
+
+from message_generator import model
+
+MANY = 30_000
+DEFINITIONS = {message.api_key: (module, message) for module, message in messages() if message.kind == "request"}
+# Decoded in one step, however many there are, and soon done with.
+NUMBERS = ("int8", "int16", "int32", "int64")
+
+
+def arrays(struct: model.Struct, version: int, path: tuple[model.Field, ...] = ()) -> Iterator[tuple[model.Field, ...]]:
+    for field in struct.fields:
+        if version in field.versions:
+            if field.is_array and field.type not in NUMBERS:
+                yield (*path, field)
+            if field.struct is not None:
+                yield from arrays(field.struct, version, (*path, field))
+
+
+def cases() -> Iterator[Any]:
+    for api in BROKER_APIS:
+        _, message = DEFINITIONS[api.key]
+        version = message.versions.high if api.max_version is None else api.max_version
+        for path in arrays(message.struct, version):
+            name = ".".join(field.name for field in path)
+            yield pytest.param(api, version, path, id=f"{api.key.name}-{name}")
+
+
+def filled(api: Api, version: int, path: tuple[model.Field, ...]) -> Any:
+    """The request with one element everywhere, and very many in the array at the end of the path."""
+    module, message = DEFINITIONS[api.key]
+    request = at = full(module, message.struct, version)
+    for field in path[:-1]:
+        at = getattr(at, field.name)
+        at = at[0] if isinstance(at, list) else at
+    last = path[-1]
+    element: Any = {"string": "s", "uuid": bytes(16), "bytes": b""}.get(last.type)
+    if last.struct is not None:
+        element = full(module, last.struct, version)
+    setattr(at, last.name, [element] * MANY)
+    return request
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessNode]:
+    node = InProcessNode(tmp_path_factory.mktemp("node") / "data", compiled=True)
+    node.create_topic("t", 2)
+    yield node
+    node.close()
+
+
+def done(wire: Wire) -> bool:
+    return bool(wire.sent) or wire.closed is not None or not wire.paused
+
+
+def send_beside(node: InProcessNode, frame: bytearray) -> Wire:
+    """The wire of the request, once it is done with; somebody else was answered before."""
+    hostile, other = Wire(), Wire()
+    node.send(hostile, frame)
+    assert not done(hostile), "it was served in one go"
+    node.send(other, request_frame(MetadataRequest(topics=[]), 9))
+    assert other.sent
+    node.turn_until(lambda: done(hostile) and not len(node.node.slicer))
+    return hostile
+
+
+@pytest.mark.parametrize(("api", "version", "path"), list(cases()))
+def test_somebody_else_is_answered_before(
+    node: InProcessNode, api: Api, version: int, path: tuple[model.Field, ...]
+) -> None:
+    frame = request_frame(filled(api, version, path), version)
+    if api.most_elements < MANY:
+        # Refused before long.
+        hostile = Wire()
+        node.send(hostile, frame)
+        node.turn_until(lambda: done(hostile))
+    else:
+        send_beside(node, frame)
+    assert node.ask(MetadataRequest(topics=[]), 9, MetadataResponse).brokers
+
+
+def test_what_is_far_too_much_is_refused(node: InProcessNode) -> None:
+    topics = [MetadataRequestTopic(name="nowhere")] * 250_000
+    answered = send_beside(node, request_frame(MetadataRequest(topics=topics, allow_auto_topic_creation=False), 13))
+    response = MetadataResponse.decode(answered.sent[0][9:], 13)
+    assert response.error_code == ErrorCode.INVALID_REQUEST
+    # Before version 13 the answer has no place for that.
+    closed = send_beside(node, request_frame(MetadataRequest(topics=topics, allow_auto_topic_creation=False), 9))
+    assert closed.closed is not None
+    assert "more than 200000" in closed.closed
+
+
+def test_an_honest_request_of_thousands_is_answered_in_full(node: InProcessNode) -> None:
+    asked = [
+        ListOffsetsTopic(
+            name=f"absent-{number}",
+            partitions=[ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(10)],
+        )
+        for number in range(4000)
+    ]
+    asked.append(
+        ListOffsetsTopic(name="t", partitions=[ListOffsetsPartition(partition_index=i, timestamp=-1) for i in (0, 1)])
+    )
+    answer = send_beside(node, request_frame(ListOffsetsRequest(replica_id=-1, topics=asked), 9))
+    topics = ListOffsetsResponse.decode(answer.sent[0][9:], 9).topics
+    assert [(topic.name, len(topic.partitions)) for topic in topics] == [
+        (topic.name, len(topic.partitions)) for topic in asked
+    ]
+    assert {row.error_code for topic in topics[:-1] for row in topic.partitions} == {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    }
+    assert [row.error_code for row in topics[-1].partitions] == [ErrorCode.NONE] * 2
+
+
+def test_settings_asked_for_again_are_described_once(node: InProcessNode) -> None:
+    resource = DescribeConfigsResource(resource_type=2, resource_name="t", configuration_keys=None)
+    one = node.ask(DescribeConfigsRequest(resources=[resource]), 4, DescribeConfigsResponse)
+    often = node.ask(DescribeConfigsRequest(resources=[resource] * 5000), 4, DescribeConfigsResponse)
+    assert often == one
+
+
+@pytest.mark.parametrize("acks", [0, 1])
+def test_very_many_batches_are_all_written(node: InProcessNode, acks: int) -> None:
+    """More than a compiled request may have: worked through in slices, from a copy of the receive buffer."""
+    count = 3000
+    records = encode_batch([Record(0, 1_700_000_000_000, None, b"v", [])])
+    rows = [PartitionProduceData(index=1, records=records)] * count
+    request = ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[TopicProduceData(name="t", partition_data=rows)])
+    frame = request_frame(request, 9)
+    log = node.node.replicas.get("t", 1).log
+    before = log.log_end_offset
+    wire = Wire()
+    node.send(wire, frame)
+    # The buffer is used again as soon as the request was taken.
+    frame[:] = bytes(len(frame))
+    node.turn_until(lambda: log.log_end_offset == before + count and len(wire.sent) == acks)
+    assert wire.closed is None
+
+
+def test_a_fetch_of_very_many_partitions_finds_what_is_there(node: InProcessNode) -> None:
+    def topic(name: str) -> FetchTopic:
+        asked = [FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=1 << 20) for index in range(2)]
+        return FetchTopic(topic=name, partitions=asked)
+
+    request = FetchRequest(
+        max_wait_ms=0, session_epoch=-1, topics=[*(topic(f"absent-{number}") for number in range(8000)), topic("t")]
+    )
+    answer = send_beside(node, request_frame(request, 11)).sent[0]
+    assert answer.count(b"absent-") == 8000
+
+
+def test_every_offered_request_was_tried() -> None:
+    tried = {param.values[0].key for param in cases()}
+    assert {ApiKey.FETCH, ApiKey.PRODUCE, ApiKey.METADATA, ApiKey.CREATE_TOPICS, ApiKey.OFFSET_COMMIT} <= tried
+    without = {api.key for api in BROKER_APIS} - tried
+    assert all(
+        not field.is_array or field.type in NUMBERS for key in without for field in DEFINITIONS[key][1].struct.fields
+    )
