@@ -3,8 +3,8 @@
 Compiled where a C compiler was at hand during installation, plain Python otherwise. Both behave the same, which
 property tests hold, and both have the face of `reference`. `MOLDAU_PURE=1` asks for plain Python.
 
-One gate for all of them, here: `COMPILED` says whether they are in use, and nobody looks for one of them by himself. The
-kernels share C types, so they work all together or not at all.
+One gate for all of them, here: `COMPILED` says whether they are in use, and nobody looks for one of them by himself.
+The kernels share C types, so they work all together or not at all.
 """
 
 from __future__ import annotations

@@ -54,7 +54,6 @@ ROOTS = {
         f"moldau.{name}": f"imported by programs: kafka-python's kafka.{name}"
         for name in ("consumer", "future", "partitioner", "producer", "serializer")
     },
-    "moldau.assignors": "imported by programs: kafka-python's kafka.coordinator.assignors",
     "moldau.metrics.exposition": "no room counts anything yet; the README says so",
     "moldau.config.documentation": "tools/generate_configuration.py writes docs/CONFIGURATION.md with it",
 }
@@ -133,6 +132,7 @@ LONG = {
     "_speed/records.pyx": "the walk over records, of one piece and window by window, shares its helpers in C",
     "_speed/packing.pyx": "the accumulator's batches, in C",
     "protocol/records/compression.py": "one table of codecs, each way in and out",
+    "replica/manager.py": "all that happens to the partitions of a broker, opened, dropped and failing",
     "runtime/transport.py": "one class whose states every method of it touches",
     "storage/local_log.py": "the log of a partition on one disk",
     "storage/log_manager.py": "all logs of a node",
@@ -157,6 +157,7 @@ UNMENTIONED = {
     "shrink_isr": "a leader with followers, which a node that is alone has not",
     "same_content": "how tests compare images",
     "max_entries": "how tests fill an index",
+    "is_idle": "how tests wait for logs that are being given up",
 }
 
 

@@ -305,6 +305,7 @@ def test_of_very_many_refused_records_the_answer_names_some(served: Served) -> N
     served.node.send(wire, request_frame(request, VERSION))
     while served.workers.jobs:
         served.workers.run_one()
+    served.node.turn_until(lambda: bool(wire.sent))  # a long answer is written in slices
     told = answers(wire)
     assert {answer.error_code for answer in told} == {ErrorCode.INVALID_RECORD}
     assert {answer.error_message for answer in told} == {"20000 records have no key."}
