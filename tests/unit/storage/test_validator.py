@@ -45,7 +45,8 @@ def log(tmp_path):
 def test_a_batch_over_the_limit(tmp_path):
     size = len(batch(b"x" * 100))
     log = open_log(tmp_path, LogConfig(max_message_bytes=size - 1))
-    assert refusal(log, batch(b"x" * 100)).code == ErrorCode.MESSAGE_TOO_LARGE
+    refused = refusal(log, batch(b"x" * 100))
+    assert (refused.code, f"has {size} bytes" in refused.message) == (ErrorCode.MESSAGE_TOO_LARGE, True)
     log.update_config(LogConfig(max_message_bytes=size))
     append(log, batch(b"x" * 100))
     log.close()
@@ -77,7 +78,8 @@ def test_no_batch_and_two_batches(log):
 
 
 def test_clients_start_at_offset_zero(log):
-    assert refusal(log, batch(b"a", base_offset=5)).code == ErrorCode.INVALID_RECORD
+    refused = refusal(log, batch(b"a", base_offset=5))
+    assert (refused.code, "begin with 5 instead of 0" in refused.message) == (ErrorCode.INVALID_RECORD, True)
     assert append(log, batch(b"a", base_offset=5), origin=Origin.COORDINATOR).base_offset == 0
 
 
@@ -305,3 +307,26 @@ def test_the_topics_codec_is_used_for_old_messages(tmp_path):
     assert (header.compression, header.max_timestamp) == (Compression.GZIP, NOW)
     assert values_of(log) == [b"a"]
     log.close()
+
+
+def test_old_messages_that_grow_beyond_the_limit(tmp_path):
+    """Small as they came, too large as one batch."""
+    wrapped = message(b"x" * 900, magic=1)
+    body = struct.pack(">bbq", 1, Compression.GZIP, NOW) + struct.pack(">i", -1)
+    packed = zlib.compress(wrapped, wbits=31)
+    body += struct.pack(">i", len(packed)) + packed
+    data = memoryview(bytearray(struct.pack(">qiI", 0, len(body) + 4, zlib.crc32(body)) + body))
+    log = open_log(tmp_path, LogConfig(max_message_bytes=500, compression_type="uncompressed"))
+    assert refusal(log, data).code == ErrorCode.MESSAGE_TOO_LARGE
+    log.update_config(LogConfig(max_message_bytes=2000, compression_type="uncompressed"))
+    append(log, data)
+    log.close()
+
+
+def test_the_quorum_appends_something(log):
+    with pytest.raises(KafkaError, match="no batch"):
+        log.append_as_leader(memoryview(bytearray()), 0, 0, 1, origin=Origin.RAFT_LEADER)
+
+
+def test_an_ordinary_append_is_no_repetition(log):
+    assert not append(log, batch(b"a")).duplicate
