@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Any
 
-from moldau.config.broker import BROKER_SETTINGS, BrokerConfig, broker_setting, listener_setting
+from moldau.config.broker import BROKER_SETTINGS, BrokerConfig, broker_setting, is_foreign, listener_setting
 from moldau.config.definition import LIST, PASSWORD, READ_ONLY, ConfigError, Setting, UpdateMode
 from moldau.errors import ErrorCode, KafkaError
 
@@ -84,8 +84,13 @@ def changed(current: Mapping[str, str], changes: Mapping[str, str | None]) -> di
 
 
 def check_dynamic(stored: Mapping[str, str], *, per_broker: bool) -> None:
-    """Whether these may be the dynamic settings of one broker, or of all; ConfigError for the first that may not."""
+    """Whether these may be the dynamic settings of one broker, or of all; ConfigError for the first that may not.
+
+    As in Kafka, what nobody knows is kept: it may be meant for another broker, or for a later one.
+    """
     for name, text in stored.items():
+        if is_foreign(name):
+            continue
         setting = listener_setting(name) if name.startswith("listener.name.") else broker_setting(name)
         if name in _ONLY_FOR_A_LISTENER:
             raise ConfigError(f"{name} can only be changed for one listener, as listener.name.<name>.{name}")

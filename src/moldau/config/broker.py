@@ -114,8 +114,12 @@ class BrokerConfig(
         """The same node under dynamic settings: the cluster's above the file, this broker's own above both."""
         if not cluster and not broker:
             return self
-        changed = BrokerConfig.parse({**self.originals, **cluster, **broker})
-        changed.__dict__["originals"] = self.originals
+        dynamic = {**cluster, **broker}
+        foreign = sorted(name for name in dynamic if is_foreign(name))
+        own = {name: text for name, text in dynamic.items() if name not in foreign}
+        changed = BrokerConfig.parse({**self.originals, **own})
+        remarks = [f"{name} has no effect here: there is no such setting" for name in foreign]
+        changed.__dict__.update(originals=self.originals, remarks=(*changed.remarks, *remarks))
         return changed
 
     def with_stored(self, cluster: Mapping[str, str], broker: Mapping[str, str]) -> tuple[BrokerConfig, list[str]]:
@@ -264,6 +268,12 @@ def broker_setting(name: str) -> Setting[Any]:
     if reason is not None:
         raise ConfigError(f"{name} cannot be set: {reason}")
     raise ConfigError(f"{name} is not a setting of this broker" + _hint(name))
+
+
+def is_foreign(name: str) -> bool:
+    """Whether nobody knows the name; what is refused for a reason is known well."""
+    known = name in BROKER_SETTINGS or name in REFUSED or ".".join(name.split(".")[:2]) in REFUSED
+    return not known and not name.startswith((_LISTENER_PREFIX, "zookeeper.", *PLUGIN_PREFIXES))
 
 
 def _hint(name: str) -> str:

@@ -1,15 +1,15 @@
 """Settings as DescribeConfigs shows them: the value that counts, where it comes from, and what stands behind it.
 
-Synonyms are listed in the order in which they are asked, so the first is the one that counts. Where a topic's value
-comes from a coarser broker setting (`retention.ms` from `log.retention.hours`), that setting is listed too; Kafka
-leaves it out and then calls the value a default.
+Synonyms are listed in the order in which they are asked, so the first is the one that counts. What stands behind a
+topic's setting is the broker setting of the same meaning alone (`log.retention.ms` for `retention.ms`), as in Kafka: a
+value that comes from a coarser one (`log.retention.hours`) is called a default.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from moldau.config.alteration import is_sensitive, update_mode
 from moldau.config.broker import BROKER_SETTINGS, BrokerConfig, listener_setting
@@ -19,6 +19,7 @@ from moldau.config.settings.security import OF_A_MECHANISM
 from moldau.config.topic import TOPIC_SETTINGS, topic_config
 
 UNKNOWN_TYPE = 0
+_NODE_IDS: Final = ("node.id", "broker.id")
 
 
 class ConfigSource(IntEnum):
@@ -79,7 +80,7 @@ def describe_topic(
     descriptions = []
     for setting in _chosen(TOPIC_SETTINGS.values(), names):
         text = _topic_value(setting, config, overrides, resolved)
-        synonyms = tuple(_synonyms(config, dynamic, setting.synonyms))
+        synonyms = tuple(_synonyms(config, dynamic, setting.synonyms[:1]))
         if setting.name in overrides:
             synonyms = (Synonym(setting.name, text, ConfigSource.DYNAMIC_TOPIC_CONFIG), *synonyms)
         descriptions.append(
@@ -126,6 +127,8 @@ def describe_broker_defaults(dynamic: Dynamic, names: Collection[str] | None = N
 
 
 def _describe_broker_setting(config: BrokerConfig, dynamic: Dynamic, name: str) -> Description:
+    if name in _NODE_IDS:
+        return _describe_node_id(config, name)
     sensitive = is_sensitive(BROKER_SETTINGS, name)
     synonyms = list(_synonyms(config, dynamic, _broker_synonyms(name)))
     # What a coarser setting says stands behind the finer one, but not before it: `log.retention.ms` has no value
@@ -135,6 +138,16 @@ def _describe_broker_setting(config: BrokerConfig, dynamic: Dynamic, name: str) 
     if sensitive:
         return _description(name, None, tuple(Synonym(s.name, None, s.source) for s in synonyms))
     return _description(name, _broker_value(config, dynamic, name), tuple(synonyms))
+
+
+def _describe_node_id(config: BrokerConfig, name: str) -> Description:
+    """Both names answer with the number the node has, whichever was given; a standalone node is 1 by default."""
+    value = str(config.node_id)
+    default = Synonym(name, "-1", ConfigSource.DEFAULT_CONFIG)
+    if any(given in config.originals for given in _NODE_IDS):
+        synonym = Synonym(name, value, ConfigSource.STATIC_BROKER_CONFIG)
+        return _description(name, value, (synonym,) if name == "node.id" else (synonym, default))
+    return _description(name, value, (default._replace(value=value),))
 
 
 def _description(name: str, value: str | None, synonyms: tuple[Synonym, ...]) -> Description:

@@ -88,7 +88,7 @@ def test_how_settings_may_be_changed():
         ({"listeners": "PLAINTEXT://:1"}, False, "listeners can only be changed for one broker"),
         ({"ssl.keystore.location": "/a"}, True, "can only be changed for one listener"),
         ({"max.connections": "-1"}, False, "max.connections cannot be '-1': it must be at least 0"),
-        ({"max.conections": "1"}, False, "the closest one is max.connections"),
+        ({"zookeeper.connect": "a"}, False, "belongs to ZooKeeper mode"),
         ({"listener.name.out.ssl.keystore.location": "/a"}, False, "only be changed for one broker"),
         ({"listener.name.out.nonsense": "/a"}, True, "is not a setting of a listener"),
     ],
@@ -117,3 +117,11 @@ def test_what_is_not_known_might_be_a_secret():
     assert is_sensitive(BROKER_SETTINGS, "who.knows")
     assert not is_sensitive(BROKER_SETTINGS, "num.partitions")
     assert not is_sensitive(BROKER_SETTINGS, "listener.name.out.max.connections")
+
+
+def test_a_setting_that_nobody_knows_is_kept_and_remarked_upon():
+    static = BrokerConfig.parse({})
+    check_dynamic({"no.such.setting": "1"}, per_broker=False)
+    config = check_node(static, {"no.such.setting": "1"}, {"log.retention.ms": "5"})
+    assert config.log_retention_ms == 5
+    assert [remark for remark in config.remarks if "no.such.setting" in remark]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from moldau.config.broker import BROKER_SETTINGS, BrokerConfig
 from moldau.config.description import (
     ConfigSource,
@@ -52,13 +54,35 @@ def test_the_value_that_counts_stands_first_and_those_behind_it_follow():
         Synonym("retention.ms", "10", TOPIC),
         Synonym("log.retention.ms", "20", DYNAMIC),
         Synonym("log.retention.ms", "30", CLUSTER),
-        Synonym("log.retention.hours", "2", STATIC),
-        Synonym("log.retention.hours", "168", DEFAULT),
     )
     inherited = by_name(describe_topic(config, {}, dynamic))["retention.ms"]
     assert (inherited.value, inherited.source) == ("20", DYNAMIC)
     of_the_file = by_name(describe_topic(static, {}))["retention.ms"]
-    assert (of_the_file.value, of_the_file.source) == ("7200000", STATIC)
+    assert (of_the_file.value, of_the_file.source, of_the_file.synonyms) == ("7200000", DEFAULT, ())
+    finer = by_name(describe_topic(BrokerConfig.parse({"log.retention.ms": "5"}), {}))["retention.ms"]
+    assert (finer.value, finer.source) == ("5", STATIC)
+
+
+@pytest.mark.parametrize(
+    ("given", "value", "source"),
+    [({}, "1", DEFAULT), ({"node.id": "7"}, "7", STATIC), ({"broker.id": "7"}, "7", STATIC)],
+)
+def test_a_node_has_one_number_under_both_names(given, value, source):
+    shown = by_name(describe_broker(BrokerConfig.parse(given)))
+    for name in ("node.id", "broker.id"):
+        assert (shown[name].value, shown[name].source) == (value, source)
+        assert shown[name].synonyms[0] == Synonym(name, value, source)
+    behind = shown["broker.id"].synonyms[1:]
+    assert behind == ((Synonym("broker.id", "-1", DEFAULT),) if given else ())
+
+
+def test_a_setting_that_nobody_knows_may_be_a_secret():
+    dynamic = Dynamic(cluster={"no.such.setting": "1"})
+    config = BrokerConfig.parse({}).with_dynamic(dynamic.cluster, {})
+    for rows in (describe_broker(config, dynamic), describe_broker_defaults(dynamic)):
+        row = by_name(rows)["no.such.setting"]
+        assert (row.value, row.source, row.read_only, row.sensitive) == (None, CLUSTER, True, True)
+        assert row.synonyms == (Synonym("no.such.setting", None, CLUSTER),)
 
 
 def test_only_the_names_that_were_asked_for():

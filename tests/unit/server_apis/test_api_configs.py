@@ -75,7 +75,8 @@ def test_a_topic(world: ApiWorld, version: int) -> None:
     configs = {config.name: config for config in result.configs}
     own, from_file, default = configs["segment.bytes"], configs["retention.ms"], configs["cleanup.policy"]
     assert (own.value, own.config_source, own.read_only) == ("2000000", 1, False)
-    assert (from_file.value, from_file.config_source) == ("3600000", 4)
+    # From a coarser setting of the broker: not a default at all, but Kafka calls it one, too.
+    assert (from_file.value, from_file.config_source) == ("3600000", 5)
     assert (default.value, default.config_source) == ("delete", 5)
     assert [(s.name, s.value, s.source) for s in own.synonyms] == [
         ("segment.bytes", "2000000", 1),
@@ -173,11 +174,7 @@ def test_dynamic_settings_of_a_broker(world: ApiWorld) -> None:
     assert dict(world.image.configs.broker(1)) == {"log.retention.ms": "77"}
     value = _describe(world, TOPIC, "orders", "retention.ms", include_synonyms=True).configs[0]
     assert value.config_source == 2
-    assert [synonym.name for synonym in value.synonyms] == [
-        "log.retention.ms",
-        "log.retention.hours",
-        "log.retention.hours",
-    ]
+    assert [synonym.name for synonym in value.synonyms] == ["log.retention.ms"]
     assert code(_alter(world, BROKER, "1", ("log.retention.ms", DELETE, None))) is ErrorCode.NONE
     assert not world.image.configs.broker(1)
 
@@ -187,7 +184,7 @@ def test_dynamic_settings_of_a_broker(world: ApiWorld) -> None:
     [
         (BROKER, "1", ("node.id", SET, "5")),
         (BROKER, "1", ("log.retention.ms", SET, "soon")),
-        (BROKER, "1", ("no.such.setting", SET, "1")),
+        (BROKER, "1", ("zookeeper.connect", SET, "1")),
         (BROKER, "", ("listener.name.plaintext.ssl.keystore.location", SET, "/a")),
         (BROKER, "2", ("log.retention.ms", SET, "5")),
         (BROKER, "1", ("log.retention.ms", 7, "5")),
@@ -227,6 +224,26 @@ def test_a_controller_that_fails_is_told_per_resource(world: ApiWorld) -> None:
 # ------------------------------------------------------------------------------------------------------------ loggers
 
 
+def test_the_logger_above_all_others_is_called_root(world: ApiWorld) -> None:
+    ours = logging.getLogger("moldau")
+    before = ours.level
+    try:
+        assert code(_alter(world, LOGGER, "1", ("root", SET, "ERROR"))) is ErrorCode.NONE
+        assert ours.level == logging.ERROR
+        shown = [(config.name, config.value) for config in _describe(world, LOGGER, "1").configs]
+        assert shown[:2] == [("root", "ERROR"), ("moldau", "ERROR")]
+    finally:
+        ours.setLevel(before)
+
+
+def test_a_setting_that_nobody_knows_is_taken(world: ApiWorld) -> None:
+    assert code(_alter(world, BROKER, "1", ("no.such.setting", SET, "1"))) is ErrorCode.NONE
+    assert code(_alter(world, BROKER, "1", ("log.retention.ms", SET, "5"))) is ErrorCode.NONE
+    configs = {config.name: config for config in _describe(world, BROKER, "1").configs}
+    assert (configs["no.such.setting"].value, configs["no.such.setting"].is_sensitive) == (None, True)
+    assert configs["log.retention.ms"].value == "5"
+
+
 def test_levels_of_loggers(world: ApiWorld, some_logger: logging.Logger) -> None:
     assert code(_alter(world, LOGGER, "1", ("moldau.test", SET, "debug"))) is ErrorCode.NONE
     assert some_logger.level == logging.DEBUG
@@ -243,6 +260,8 @@ def test_levels_of_loggers(world: ApiWorld, some_logger: logging.Logger) -> None
     [
         ("1", ("moldau.test", SET, "LOUD"), ErrorCode.INVALID_CONFIG),
         ("1", ("no.such.logger", SET, "INFO"), ErrorCode.INVALID_CONFIG),
+        ("1", ("root", DELETE, None), ErrorCode.INVALID_REQUEST),
+        ("1", ("root", SET, "LOUD"), ErrorCode.INVALID_CONFIG),
         ("1", ("moldau", DELETE, None), ErrorCode.INVALID_REQUEST),
         ("1", ("moldau.test", APPEND, "INFO"), ErrorCode.INVALID_REQUEST),
         ("1", ("moldau.test", SET, None), ErrorCode.INVALID_REQUEST),

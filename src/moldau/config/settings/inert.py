@@ -161,7 +161,7 @@ INERT: Final[tuple[Setting[Any], ...]] = (
         ("group.share.max.record.lock.duration.ms", INT, 60_000, between(30_000, 3_600_000)),
         ("group.share.partition.max.record.locks", INT, 2000, between(100, 10_000)),
         ("group.share.min.partition.max.record.locks", INT, 100, between(100, 2000)),
-        ("group.share.max.partition.max.record.locks", INT, 10_000, between(2000, 20_000)),
+        ("group.share.max.partition.max.record.locks", INT, 4000, between(2000, 20_000)),
         ("group.share.assignors", LIST, ("simple",)),
         ("group.share.assignment.interval.ms", INT, 1000, at_least(0), CLUSTER_WIDE),
         ("group.share.min.assignment.interval.ms", INT, 0, at_least(0)),

@@ -21,13 +21,14 @@ _LEVELS: Final[Mapping[str, int]] = {
     "DEBUG": logging.DEBUG,
     "TRACE": _TRACE,
 }
-_ROOT: Final = "moldau"
+_OURS: Final = "moldau"
+_ROOT: Final = "root"
 
 
 def logger_levels() -> dict[str, str]:
-    """Every logger of ours with the level that holds for it."""
-    names = [name for name in logging.Logger.manager.loggerDict if name.split(".")[0] == _ROOT]
-    return {name: _level_name(logging.getLogger(name).getEffectiveLevel()) for name in sorted({_ROOT, *names})}
+    """Every logger of ours with the level that holds for it; `root` is Kafka's name for the one above all others."""
+    names = [name for name in logging.Logger.manager.loggerDict if name.split(".")[0] == _OURS]
+    return {name: _level_name(_logger(name).getEffectiveLevel()) for name in (_ROOT, *sorted({_OURS, *names}))}
 
 
 def check_logger(name: str, level: str | None) -> None:
@@ -35,14 +36,18 @@ def check_logger(name: str, level: str | None) -> None:
     if name not in logger_levels():
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"There is no logger {name!r}.")
     if level is None:
-        if name == _ROOT:
+        if _logger(name).name == _OURS:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"The level of {name} cannot be removed, only set.")
     elif level.upper() not in _LEVELS:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"A logger's level is one of {', '.join(_LEVELS)}, not {level!r}.")
 
 
 def set_logger(name: str, level: str | None) -> None:
-    logging.getLogger(name).setLevel(logging.NOTSET if level is None else _LEVELS[level.upper()])
+    _logger(name).setLevel(logging.NOTSET if level is None else _LEVELS[level.upper()])
+
+
+def _logger(name: str) -> logging.Logger:
+    return logging.getLogger(_OURS if name == _ROOT else name)
 
 
 def _level_name(level: int) -> str:
