@@ -7,6 +7,7 @@ Operations take the requests as they come from the wire and return the response 
 from __future__ import annotations
 
 import logging
+from itertools import chain
 
 from moldau.config.broker import BrokerConfig
 from moldau.controller import lifecycle
@@ -15,7 +16,7 @@ from moldau.controller.decision import Decision
 from moldau.controller.sessions import BrokerSessions
 from moldau.controller.state import ControllerState
 from moldau.controller.write_path import WritePath
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, failed, mapped
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.features import bootstrap_records
 from moldau.metadata.producer_id_pool import ProducerIdBlock
@@ -61,19 +62,37 @@ class Controller(WritePath):
     # ------------------------------------------------------------------------------------------------------ topics
 
     def create_topics(self, request: CreateTopicsRequest) -> Deferred[CreateTopicsResponse]:
-        return self.run(lambda: self.state.topics.create(request), request.timeout_ms)
+        alike: dict[str, str] = {}
+        try:
+            portions = self.state.topics.in_turns(request)
+        except KafkaError as error:
+            return failed(error)
+        created = self.run_in_turns(
+            portions,
+            lambda topics: self.state.topics.create(topics, alike, validate_only=request.validate_only),
+            request.timeout_ms,
+        )
+        return mapped(created, lambda rows: CreateTopicsResponse(topics=list(chain.from_iterable(rows))))
 
     def delete_topics(self, request: DeleteTopicsRequest, version: int) -> Deferred[DeleteTopicsResponse]:
-        def decide() -> Decision[DeleteTopicsResponse]:
-            if not self._config.delete_topic_enable:
-                code = ErrorCode.TOPIC_DELETION_DISABLED if version >= 3 else ErrorCode.INVALID_REQUEST
-                raise KafkaError(code, "Topics cannot be deleted: delete.topic.enable is false.")
-            return self.state.topics.delete(request)
-
-        return self.run(decide, request.timeout_ms)
+        if not self._config.delete_topic_enable:
+            code = ErrorCode.TOPIC_DELETION_DISABLED if version >= 3 else ErrorCode.INVALID_REQUEST
+            return failed(KafkaError(code, "Topics cannot be deleted: delete.topic.enable is false."))
+        portions = self.state.topics.deletions_in_turns(request)
+        deleted = self.run_in_turns(portions, lambda asked: self.state.topics.delete(asked), request.timeout_ms)
+        return mapped(deleted, lambda rows: DeleteTopicsResponse(responses=list(chain.from_iterable(rows))))
 
     def create_partitions(self, request: CreatePartitionsRequest) -> Deferred[CreatePartitionsResponse]:
-        return self.run(lambda: self.state.partitions.create(request), request.timeout_ms)
+        try:
+            portions = self.state.partitions.in_turns(request)
+        except KafkaError as error:
+            return failed(error)
+        created = self.run_in_turns(
+            portions,
+            lambda topics: self.state.partitions.create(topics, validate_only=request.validate_only),
+            request.timeout_ms,
+        )
+        return mapped(created, lambda rows: CreatePartitionsResponse(results=list(chain.from_iterable(rows))))
 
     def alter_partition(self, request: AlterPartitionRequest, version: int) -> Deferred[AlterPartitionResponse]:
         return self.run(lambda: self.state.partitions.alter(request, version))

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.records import Message
 
 R = TypeVar("R")
+T = TypeVar("T")
 
 # One operation is one batch in the log, all or nothing, so its size is bounded.
 MAX_RECORDS: Final = 10_000
+
+
+# How much is decided in one turn of the loop, in records; some milliseconds.
+TURN_RECORDS: Final = 250
+# A topic of its own costs as much as this many of its partitions: settings, placement, an answer.
+TOPIC_COST: Final = 6
 
 
 class Decision(NamedTuple, Generic[R]):
@@ -22,6 +29,22 @@ class Decision(NamedTuple, Generic[R]):
     # False where any prefix of the records is a state the cluster may be in: then many records are written in
     # several batches. What a broker's coming or going does to its partitions is like that, and has no bound.
     atomic: bool = True
+
+
+def turns(items: Iterable[T], name: Callable[[T], Hashable], cost: Callable[[T], int]) -> list[list[T]]:
+    """The items of a request in portions for one turn each; what has the same name stays together."""
+    by_name: dict[Hashable, list[T]] = {}
+    for item in items:
+        by_name.setdefault(name(item), []).append(item)
+    portions: list[list[T]] = [[]]
+    spent = 0
+    for same in by_name.values():
+        spent += sum(cost(item) for item in same)
+        if spent > TURN_RECORDS and portions[-1]:
+            portions.append([])
+            spent = sum(cost(item) for item in same)
+        portions[-1] += same
+    return portions
 
 
 def check_size(count: int, what: str) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from moldau.controller.assignment import checked_assignment, new_partition
 from moldau.controller.brokers import BrokerControl
 from moldau.controller.configs import ConfigControl
-from moldau.controller.decision import Decision, check_size
+from moldau.controller.decision import MAX_RECORDS, TOPIC_COST, Decision, check_size, turns
 from moldau.controller.elections import Election, PartitionKey, change_partition
 from moldau.controller.placement import place_replicas
 from moldau.controller.topics import Topic, TopicControl
@@ -22,7 +25,6 @@ from moldau.protocol.messages.alter_partition import (
 )
 from moldau.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
-    CreatePartitionsResponse,
     CreatePartitionsTopic,
     CreatePartitionsTopicResult,
 )
@@ -48,15 +50,28 @@ class PartitionControl:
 
     # --------------------------------------------------------------------------------------------- more partitions
 
-    def create(self, request: CreatePartitionsRequest) -> Decision[CreatePartitionsResponse]:
-        names = [topic.name for topic in request.topics]
+    def in_turns(self, request: CreatePartitionsRequest) -> list[list[CreatePartitionsTopic]]:
+        """The topics of a request in portions; KafkaError if they ask for too much together."""
+        check_size(sum(map(self._count, request.topics)), "partitions")
+        return turns(request.topics, lambda topic: topic.name, lambda topic: TOPIC_COST + self._count(topic))
+
+    def _count(self, wanted: CreatePartitionsTopic) -> int:
+        """How many partitions the topic will get in addition; none if it asks for more than it can have."""
+        topic = self._topics.get(wanted.name)
+        additional = 0 if topic is None else wanted.count - len(topic.partitions)
+        return additional if 0 < additional <= MAX_RECORDS else 0
+
+    def create(
+        self, topics: Sequence[CreatePartitionsTopic], *, validate_only: bool
+    ) -> Decision[list[CreatePartitionsTopicResult]]:
+        times = Counter(topic.name for topic in topics)
         records: list[Message] = []
         results: dict[str, CreatePartitionsTopicResult] = {}
-        for topic in request.topics:
+        for topic in topics:
             if topic.name in results:
                 continue
             try:
-                if names.count(topic.name) > 1:
+                if times[topic.name] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, f"The request names the topic {topic.name!r} twice.")
                 records += self._create(topic)
                 results[topic.name] = CreatePartitionsTopicResult(name=topic.name)
@@ -64,10 +79,7 @@ class PartitionControl:
                 results[topic.name] = CreatePartitionsTopicResult(
                     name=topic.name, error_code=error.code, error_message=error.message
                 )
-        check_size(len(records), "partitions")
-        return Decision(
-            [] if request.validate_only else records, CreatePartitionsResponse(results=list(results.values()))
-        )
+        return Decision([] if validate_only else records, list(results.values()))
 
     def _create(self, wanted: CreatePartitionsTopic) -> list[PartitionRecord]:
         topic = self._topics.get(wanted.name)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from moldau.config.description import Description
 from moldau.controller.assignment import checked_assignment, new_partition
 from moldau.controller.brokers import BrokerControl
 from moldau.controller.configs import ConfigControl
-from moldau.controller.decision import Decision, check_size
+from moldau.controller.decision import TOPIC_COST, Decision, check_size, turns
 from moldau.controller.elections import PartitionKey
 from moldau.controller.placement import place_replicas
 from moldau.errors import ErrorCode, KafkaError
@@ -28,9 +29,8 @@ from moldau.protocol.messages.create_topics import (
     CreatableTopicConfigs,
     CreatableTopicResult,
     CreateTopicsRequest,
-    CreateTopicsResponse,
 )
-from moldau.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
+from moldau.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicState
 from moldau.runtime.ports import Random
 from moldau.timeline import SnapshotRegistry, TimelineMap
 from moldau.types import ZERO_UUID, Uuid, uuid_to_text
@@ -57,6 +57,7 @@ class TopicControl:
         self._topics: TimelineMap[Uuid, Topic] = TimelineMap(registry)
         # By the form metrics would give the name, the names that have it.
         self._alike: TimelineMap[str, tuple[str, ...]] = TimelineMap(registry)
+        self._last_shown: tuple[list[Description], list[CreatableTopicConfigs]] = ([], [])
 
     def get(self, name: str) -> Topic | None:
         topic_id = self._ids.get(name)
@@ -77,14 +78,20 @@ class TopicControl:
 
     # ------------------------------------------------------------------------------------------------------ create
 
-    def create(self, request: CreateTopicsRequest) -> Decision[CreateTopicsResponse]:
-        """Topics stand alone: one that is refused does not stop the others."""
-        check_size(self._count_partitions(request), "partitions")
-        twice = _repeated(topic.name for topic in request.topics)
+    def in_turns(self, request: CreateTopicsRequest) -> list[list[CreatableTopic]]:
+        """The topics of a request in portions; KafkaError if they are too many together."""
+        check_size(sum(map(self._count, request.topics)), "partitions")
+        return turns(request.topics, lambda topic: topic.name, lambda topic: TOPIC_COST + self._count(topic))
+
+    def create(
+        self, topics: Sequence[CreatableTopic], alike: dict[str, str], *, validate_only: bool
+    ) -> Decision[list[CreatableTopicResult]]:
+        """Topics stand alone: one that is refused does not stop the others. `alike` remembers the names of the request,
+        which could collide with each other."""
+        twice = _repeated(topic.name for topic in topics)
         records: list[Message] = []
         results: dict[str, CreatableTopicResult] = {}
-        alike: dict[str, str] = {}
-        for topic in request.topics:
+        for topic in topics:
             if topic.name in results:
                 continue
             try:
@@ -98,17 +105,15 @@ class TopicControl:
                     name=topic.name, error_code=error.code, error_message=error.message
                 )
         check_size(len(records), "records")
-        return Decision([] if request.validate_only else records, CreateTopicsResponse(topics=list(results.values())))
+        return Decision([] if validate_only else records, list(results.values()))
 
-    def _count_partitions(self, request: CreateTopicsRequest) -> int:
-        default = self._configs.broker.num_partitions
-        return sum(
-            len(topic.assignments) or max(0, default if topic.num_partitions == _DEFAULT else topic.num_partitions)
-            for topic in request.topics
-        )
+    def _count(self, topic: CreatableTopic) -> int:
+        """How many partitions the topic is to have."""
+        if topic.assignments or topic.num_partitions != _DEFAULT:
+            return len(topic.assignments) or max(0, topic.num_partitions)
+        return self._configs.broker.num_partitions
 
     def _check_name(self, name: str, alike: dict[str, str]) -> None:
-        """`alike` remembers the names of this request, which could collide with each other."""
         if name == topic_name.CLUSTER_METADATA:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} is the metadata log and not a topic to create.")
         topic_name.validate(name)
@@ -134,20 +139,26 @@ class TopicControl:
         # Settings come before partitions: who opens a partition must know them.
         records: list[Message] = [TopicRecord(name=topic.name, topic_id=topic_id), *config_records]
         records += [state.to_record(topic_id, index) for index, state in enumerate(partitions)]
-        entries = self._configs.describe_topic({k: v for k, v in settings.items() if v is not None})
         return records, CreatableTopicResult(
             name=topic.name,
             topic_id=topic_id,
             error_message=None,
             num_partitions=len(partitions),
             replication_factor=len(partitions[0].replicas),
-            configs=[
+            configs=self._shown(self._configs.describe_topic({k: v for k, v in settings.items() if v is not None})),
+        )
+
+    def _shown(self, entries: list[Description]) -> list[CreatableTopicConfigs]:
+        """The settings as the answer has them. Topics without own settings share theirs, and so do their answers."""
+        if self._last_shown[0] is not entries:
+            rows = [
                 CreatableTopicConfigs(
                     name=entry.name, value=entry.value, read_only=entry.read_only, config_source=entry.source
                 )
                 for entry in entries
-            ],
-        )
+            ]
+            self._last_shown = (entries, rows)
+        return self._last_shown[1]
 
     def _assigned(self, topic: CreatableTopic) -> list[PartitionRegistration]:
         if topic.num_partitions != _DEFAULT or topic.replication_factor != _DEFAULT:
@@ -196,15 +207,21 @@ class TopicControl:
 
     # ------------------------------------------------------------------------------------------------------ delete
 
-    def delete(self, request: DeleteTopicsRequest) -> Decision[DeleteTopicsResponse]:
-        names = [
-            *request.topic_names,
-            *(t.name for t in request.topics if t.name is not None and t.topic_id == ZERO_UUID),
-        ]
-        ids = [topic.topic_id for topic in request.topics if topic.name is None]
+    def deletions_in_turns(self, request: DeleteTopicsRequest) -> list[list[DeleteTopicState]]:
+        """What a request names, in portions; the same topic by its name and by its id stays together."""
+        asked = [*(DeleteTopicState(name=name) for name in request.topic_names), *request.topics]
+
+        def topic_of(state: DeleteTopicState) -> Uuid | str:
+            return state.topic_id if state.name is None else self._ids.get(state.name, state.name)
+
+        return turns(asked, topic_of, lambda state: 1)
+
+    def delete(self, asked: Sequence[DeleteTopicState]) -> Decision[list[DeletableTopicResult]]:
+        names = [topic.name for topic in asked if topic.name is not None and topic.topic_id == ZERO_UUID]
+        ids = [topic.topic_id for topic in asked if topic.name is None]
         results = [
             _deletion(topic.name, topic.topic_id, _invalid("A topic is named by its name or its id, not by both."))
-            for topic in request.topics
+            for topic in asked
             if topic.name is not None and topic.topic_id != ZERO_UUID
         ]
         twice_names, twice_ids = _repeated(names), _repeated(ids)
@@ -214,7 +231,7 @@ class TopicControl:
         records: list[Message] = []
         results += [self._delete_by_id(i, i in twice_ids, records) for i in dict.fromkeys(ids) if i not in by_both]
         results += [self._delete_by_name(n, n in twice_names, records, given) for n in dict.fromkeys(names)]
-        return Decision(records, DeleteTopicsResponse(responses=results))
+        return Decision(records, results)
 
     def _delete_by_id(self, topic_id: Uuid, twice: bool, records: list[Message]) -> DeletableTopicResult:
         if topic_id == ZERO_UUID:

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from moldau.controller.decision import MAX_RECORDS, Decision
 from moldau.controller.state import ControllerState
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, gather, pass_on
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.metadata.committed import CommittedBatch, MetadataSnapshot
 from moldau.metadata.records import Message, versioned
@@ -23,6 +23,7 @@ from moldau.raft.quorum import MetadataQuorum
 from moldau.runtime.ports import Loop, TimerHandle
 from moldau.timeline import DeferredEventQueue
 
+P = TypeVar("P")
 R = TypeVar("R")
 
 
@@ -81,6 +82,25 @@ class WritePath:
             return answer
         # Without records the answer still rests on what was decided before and may not be committed yet.
         self._park(answer, decision.response, self._waiting.highest_pending if offset is None else offset, timeout_ms)
+        return answer
+
+    def run_in_turns(
+        self, parts: Sequence[P], decide: Callable[[P], Decision[R]], timeout_ms: int | None = None
+    ) -> Deferred[list[R]]:
+        """The same for a request whose parts stand alone: one of them in each turn of the loop, so that nobody waits
+        for all. A part that fails fails the request; those before it stay, as with a timeout."""
+        answer: Deferred[list[R]] = Deferred()
+        answers: list[Deferred[R]] = []
+
+        def run_next() -> None:
+            part = parts[len(answers)]
+            answers.append(self.run(lambda: decide(part), timeout_ms))
+            if len(answers) < len(parts):
+                self._loop.call_soon(run_next)
+            else:
+                pass_on(gather(answers), answer)
+
+        run_next()
         return answer
 
     def _park(self, answer: Deferred[R], response: R, offset: int | None, timeout_ms: int | None) -> None:

@@ -233,6 +233,8 @@ class World:
 
     def settle(self, answer: Deferred[T], *, commit: bool = True) -> T:
         """The value of an answer once it is committed; raises what it failed with."""
+        # What is decided in several turns of the loop needs them.
+        self.loop.advance(0)
         if commit:
             self.quorum.commit()
         outcome: list[tuple[Any, BaseException | None]] = []

@@ -36,7 +36,7 @@ def test_the_answer_lists_the_settings_and_where_they_come_from() -> None:
     assert result.configs is not None
     settings = {config.name: (config.value, config.config_source) for config in result.configs}
     assert settings["segment.bytes"] == ("1048576", 1)
-    assert settings["retention.ms"] == ("7200000", 4)
+    assert settings["retention.ms"] == ("7200000", 5)
     assert settings["cleanup.policy"] == ("delete", 5)
     assert not any(config.read_only or config.is_sensitive for config in result.configs)
 
@@ -292,3 +292,51 @@ def test_a_name_can_be_used_again_with_a_new_id() -> None:
     topic = world.image.topics.by_id(second.topic_id)
     assert topic is not None
     assert len(topic.partitions) == 4
+
+
+# --------------------------------------------------------------------------------------------------------- many at once
+
+
+def test_many_topics_are_made_and_deleted_in_several_turns_of_the_loop() -> None:
+    world = World()
+    names = [f"topic-{number}" for number in range(200)]
+    asked = ["twice", *names, "topic.7", "twice"]
+    topics = [CreatableTopic(name=name, num_partitions=1, replication_factor=1) for name in asked]
+    request = CreateTopicsRequest(topics=topics, timeout_ms=10_000)
+    answer = world.controller.create_topics(request)
+    # The others get their turn before the last of them is decided.
+    assert world.controller.state.topics.get("topic-0") is not None
+    assert not any(world.controller.state.topics.get(name) for name in names[100:])
+    response = world.settle(answer)
+    codes = {row.name: code(row) for row in response.topics}
+    assert len(response.topics) == 202
+    assert {name for name, failed in codes.items() if failed} == {"twice"}
+    assert codes["twice"] is ErrorCode.INVALID_REQUEST
+    assert set(world.image.topics.by_name) == {*names, "topic.7"}
+    ids = {name: topic.id for name, topic in world.image.topics.by_name.items()}
+    # One is named at the very start and, by its id, at the very end.
+    states = [DeleteTopicState(name=name) for name in [*names, *(f"missing-{number}" for number in range(300))]]
+    states.append(DeleteTopicState(name=None, topic_id=ids["topic-0"]))
+    deletion = DeleteTopicsRequest(topics=states, timeout_ms=10_000)
+    response = world.settle(world.controller.delete_topics(deletion, 6))
+    assert len(response.responses) == 500
+    assert {row.name for row in response.responses if code(row) is ErrorCode.INVALID_REQUEST} == {"topic-0"}
+    assert set(world.image.topics.by_name) == {"topic-0", "topic.7"}
+
+
+def test_names_that_collide_across_turns_are_found() -> None:
+    world = World()
+    names = ["a.b", *(f"topic-{number}" for number in range(150)), "a_b"]
+    for validate_only in (True, False):
+        topics = [CreatableTopic(name=name, num_partitions=1, replication_factor=1) for name in names]
+        request = CreateTopicsRequest(topics=topics, timeout_ms=10_000, validate_only=validate_only)
+        response = world.settle(world.controller.create_topics(request))
+        refused_names = [row.name for row in response.topics if code(row) is ErrorCode.INVALID_TOPIC_EXCEPTION]
+        assert refused_names == ["a_b"]
+
+
+def test_what_is_too_much_for_one_request_is_so_over_all_turns() -> None:
+    world = World()
+    topics = [CreatableTopic(name=f"topic-{number}", num_partitions=101, replication_factor=1) for number in range(100)]
+    answer = world.controller.create_topics(CreateTopicsRequest(topics=topics))
+    assert refused(answer).code is ErrorCode.POLICY_VIOLATION

@@ -209,8 +209,8 @@ class ConsumerGroup:
 
 def preferred_assignor(members: Iterable[ConsumerMember], default: str) -> str:
     """What most members ask for; the first of the broker's where nobody asks."""
-    wishes = sorted(member.assignor for member in members if member.assignor is not None)
-    return max(wishes, key=wishes.count) if wishes else default
+    wishes = Counter(member.assignor for member in members if member.assignor is not None)
+    return max(sorted(wishes), key=wishes.__getitem__) if wishes else default
 
 
 def _state(members: Iterable[ConsumerMember], epoch: int, assignment_epoch: int) -> str:
