@@ -42,12 +42,6 @@ ROOTS = {
     "moldau.simulation.__main__": "python -m moldau.simulation",
     "moldau.testing.plugin": "pytest finds it by its entry point",
     "moldau.admin": "imported by programs: kafka-python's kafka.admin",
-    "moldau.assignors": "imported by programs: kafka-python's kafka.coordinator.assignors",
-    "moldau.consumer": "imported by programs: kafka-python's kafka.consumer",
-    "moldau.future": "imported by programs: kafka-python's kafka.future",
-    "moldau.partitioner": "imported by programs: kafka-python's kafka.partitioner",
-    "moldau.producer": "imported by programs: kafka-python's kafka.producer",
-    "moldau.serializer": "imported by programs: kafka-python's kafka.serializer",
     "moldau.sasl.oauth": "imported by programs: kafka-python's kafka.sasl.oauth",
     "moldau.structs": "imported by programs: kafka-python's kafka.structs",
     **{
