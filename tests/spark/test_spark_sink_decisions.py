@@ -23,7 +23,8 @@ from moldau.client.conversation import Ask, AskAll, Learn
 from moldau.errors import KafkaError
 from moldau.protocol.messages.describe_transactions import DescribeTransactionsResponse, TransactionState
 from moldau.protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
-from moldau.spark.options import Use
+from moldau.spark.options import OptionError, Use
+from moldau.spark.sink import delivery
 from moldau.spark.sink.content import Content, input_in, input_of
 from moldau.spark.sink.decision import Decider, OtherBatch, TransactionsLost
 from moldau.spark.sink.ledger import Ledger, Opened, State, read
@@ -31,6 +32,7 @@ from moldau.spark.sink.lifetime import Standing, standing
 from moldau.spark.sink.messages import Job, Nothing, Skipped, Written
 from moldau.spark.sink.options import SinkOptions, sink_options
 from moldau.spark.sink.transaction import AnswerLost, Overtaken, TaskTransaction, write_rows
+from moldau.spark.sink.writer import deliver
 from moldau.testing import Cluster
 
 
@@ -511,6 +513,30 @@ def test_transactions_get_the_time_that_brokers_allow(create_topic: Callable[...
         with Client(desk.bootstrap) as client:
             found = client.run(describe_transaction(desk.still_open()[0]))
         assert found.timeout_ms == 1_200_000
+
+
+# --------------------------------------------------------------------------------------------- what a process keeps
+
+
+def test_tasks_of_a_process_share_connections(desk: Desk) -> None:
+    delivery._kept.clear()
+    first = desk.write(desk.job(0), "a")
+    ((key, kept),) = delivery._kept.items()
+    second = desk.write(desk.job(0), "b", partition=1)
+    assert delivery._kept == {key: kept}
+    desk.commit(desk.job(0), first, second)
+    assert isinstance(desk.write(desk.job(0, "again"), "a"), Skipped)
+    plain = sink_options({"kafka.bootstrap.servers": desk.bootstrap, "topic": desk.topic}, Use.BATCH_WRITE)
+    for _ in range(3):
+        assert deliver(plain, rows("c")).rows == 1
+    assert list(delivery._kept.values()).count(kept) == 1
+    assert desk.seen() == ["a", "b", "c", "c", "c"]
+    # Connections of a task that failed may have something of it under way.
+    broken = pyarrow.record_batch({"value": ["d"], "partition": pyarrow.array([99], pyarrow.int32())})
+    before = len(delivery._kept)
+    with pytest.raises(OptionError, match="names partition 99"):
+        deliver(plain, iter([broken]))
+    assert len(delivery._kept) == before - 1
 
 
 def wait_until(done: Callable[[], bool], seconds: float = 60.0) -> None:

@@ -13,8 +13,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from math import inf
 from time import monotonic
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
+from moldau.client.background import Background
 from moldau.client.conversation import Conversation, Learn
 from moldau.client.network import ClientNetwork
 from moldau.client.producer.batch import Batch
@@ -30,6 +31,9 @@ from moldau.types import NO_LEADER
 
 T = TypeVar("T")
 
+# The thread, and the network that lives on it.
+Connections: TypeAlias = tuple[Background, ClientNetwork]
+
 # How long a wait may go without a look at whether it still makes sense.
 _LOOK: Final = 0.2
 
@@ -44,7 +48,7 @@ class WritableTopic(NamedTuple):
 
 class BatchProducer:
     """`identity` makes who the producer is to the brokers, once there is a network; `check` raises what makes waiting
-    senseless, and is called while batches are waited for."""
+    senseless, and is called while batches are waited for. `connections` are what a former one has released."""
 
     def __init__(
         self,
@@ -52,14 +56,16 @@ class BatchProducer:
         name: str,
         identity: Callable[[ClientNetwork], ProducerIdentity],
         check: Callable[[], None] = lambda: None,
+        connections: Connections | None = None,
     ) -> None:
         self.limits = sending_limits(config, {"batch_size": config["batch_size"]})
         self._block = config["max_block_ms"] / 1000
         self._check = check
-        self._background, self._network = open_network(config, name)
+        self._background, self._network = connections or open_network(config, name)
         self.identity = identity(self._network)
         self._sender = Sender(self._network, self.limits, self.identity, self._background.call)
-        bootstrap(self._background, self._network, config["bootstrap_timeout_ms"] / 1000)
+        if connections is None:
+            bootstrap(self._background, self._network, config["bootstrap_timeout_ms"] / 1000)
         self._under_way: deque[Delivery] = deque()
         self._last_created = 0.0
 
@@ -101,6 +107,14 @@ class BatchProducer:
             while not self._under_way[0].wait_to_the_end(monotonic() + _LOOK):
                 self._check()
             _raise(self._under_way.popleft())
+
+    def release(self) -> Connections | None:
+        """Ends it, but for its connections, which another producer of the same settings may have; None, and nothing is
+        ended, if something is under way."""
+        if self._under_way:
+            return None
+        self._background.call(self._sender.close)
+        return self._background, self._network
 
     def close(self) -> None:
         def last() -> None:

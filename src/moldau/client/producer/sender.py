@@ -392,6 +392,7 @@ class Sender:
         self.accumulator.halted = True
         if self._timer is not None:
             self._timer.cancel()
+        self.network.unwatch(self._look_at)
         self.fail_all(KafkaTimeoutError("The producer was closed before the record was acknowledged."))
 
     # ------------------------------------------------------------------------------------------ from other threads

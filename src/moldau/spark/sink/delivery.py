@@ -3,6 +3,8 @@
 Batches are filled a column at a time, and stay open from one Arrow batch to the next, so that many partitions do not
 make small batches. Memory is bounded by `buffer.memory` for what is under way, and by the same again for what is still
 open.
+
+A process of Spark runs many tasks, most of them small, so it keeps its connections from one to the next.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from moldau.client.conversation import Conversation
 from moldau.client.exceptions import named
 from moldau.client.network import ClientNetwork
 from moldau.client.producer.batch import Batch
-from moldau.client.producer.batch_producer import BatchProducer, WritableTopic
+from moldau.client.producer.batch_producer import BatchProducer, Connections, WritableTopic
 from moldau.client.producer.identity import IdempotentIdentity, ProducerIdentity
 from moldau.client.producer.sender import Sender
 from moldau.errors import ErrorCode, KafkaError
@@ -25,6 +27,9 @@ from moldau.spark.options import OptionError
 from moldau.spark.sink.columns import packers
 from moldau.spark.sink.content import Content, seed_of
 from moldau.spark.sink.options import SinkOptions
+
+# By settings, and never in use: a delivery takes its connections out, and puts them back when it ends well.
+_kept: dict[str, Connections] = {}
 
 
 class _Topic:
@@ -48,7 +53,13 @@ class RowDelivery:
         config = {**options.producer, **options.security.client()}
         plain = IdempotentIdentity if config["enable_idempotence"] else _anonymous
         self._options = options
-        self._producer = BatchProducer(config, "spark-sink", identity or plain, self._check_identity)
+        secured = options.security
+        self._key = repr(
+            [sorted(part.items()) for part in (options.producer, secured.settings, secured.texts)]
+            + [secured.oldest, secured.newest]
+        )
+        kept = _kept.pop(self._key, None)
+        self._producer = BatchProducer(config, "spark-sink", identity or plain, self._check_identity, kept)
         self.identity = self._producer.identity
         self._topics: dict[str, _Topic] = {}
         self._open_bytes = 0
@@ -93,16 +104,21 @@ class RowDelivery:
                     self._open_bytes += filling.memory - before
                     if packer.left(index):
                         self._send(topic, index)
-        if self._open_bytes > limits.memory:
-            self._send_open()
+                if self._open_bytes > limits.memory:
+                    self._send_open()
 
     def flush(self) -> None:
         """Returns when every row is acknowledged."""
         self._send_open()
         self._producer.flush()
 
-    def close(self) -> None:
-        self._producer.close()
+    def close(self, *, keep: bool = False) -> None:
+        """Ends it; the connections stay for the next one of this process if `keep` says that all went well."""
+        released = self._producer.release() if keep and self._key not in _kept else None
+        if released is None:
+            self._producer.close()
+        else:
+            _kept[self._key] = released
 
     def settle(self, ask: Callable[[Sender], Any]) -> Any:
         """Something to be done on the network's thread, waited for."""

@@ -103,6 +103,7 @@ class TaskTransactionManager(TransactionManager):
 def write_rows(options: SinkOptions, job: Job, partition: int, batches: Iterator[Any]) -> Written | Skipped | Nothing:
     """All rows of a task. With the first one it asks the broker whether they are still wanted."""
     transaction: TaskTransaction | None = None
+    whole = False
     try:
         for batch in batches:
             if not batch.num_rows:
@@ -110,18 +111,21 @@ def write_rows(options: SinkOptions, job: Job, partition: int, batches: Iterator
             if transaction is None:
                 transaction = TaskTransaction(options, job)
                 if not transaction.begin(partition):
+                    whole = True
                     return Skipped(job, _content([batch], batches, options))
             transaction.write(batch)
         if transaction is None:
             return Nothing(job)
-        return transaction.leave_open()
+        left = transaction.leave_open()
+        whole = True
+        return left
     except BaseException:
         if transaction is not None:
             transaction.abort()
         raise
     finally:
         if transaction is not None:
-            transaction.close()
+            transaction.close(keep=whole)
 
 
 def _content(first: Iterable[Any], rest: Iterable[Any], options: SinkOptions) -> Content:
@@ -197,8 +201,8 @@ class TaskTransaction:
         except Exception:
             pass
 
-    def close(self) -> None:
-        self._delivery.close()
+    def close(self, *, keep: bool = False) -> None:
+        self._delivery.close(keep=keep)
 
     def _timeout(self) -> int:
         given = self._options.transaction_timeout_ms

@@ -85,6 +85,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
 def deliver(options: SinkOptions, batches: Iterator[Any]) -> Delivered:
     """A task's part: connects with the first row, because most tasks of a wide shuffle have none."""
     delivery: RowDelivery | None = None
+    whole = False
     try:
         for batch in batches:
             if batch.num_rows:
@@ -93,7 +94,8 @@ def deliver(options: SinkOptions, batches: Iterator[Any]) -> Delivered:
         if delivery is None:
             return Delivered(0)
         delivery.flush()
+        whole = True
         return Delivered(delivery.rows)
     finally:
         if delivery is not None:
-            delivery.close()
+            delivery.close(keep=whole)
