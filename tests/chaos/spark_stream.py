@@ -3,7 +3,7 @@
 Runs as a process of its own. A query that fails, because the broker is away, a worker died once too often or its
 checkpoint is not what it was, is started again in the same session; when the file `stop` appears in the directory, it
 ends. Two further files there are looked at before each start: `checkpoint-name` says which checkpoint it uses, and
-while there is a file `slow` its tasks take longer together than their transactions may be open.
+while there is a file `slow` its tasks take longer together than their transactions may be open, once `go` is in it.
 """
 
 from __future__ import annotations
@@ -69,9 +69,12 @@ def main() -> None:
     while not (directory / "stop").exists():
         query = None
         slow = (directory / "slow").exists()
+        if slow:
+            print("about to be slow", flush=True)
+            while "go" not in (directory / "slow").read_text():
+                time.sleep(0.1)
         try:
             query = start(spark, bootstrap, directory, slow)
-            print("started slowly" if slow else "started", flush=True)
             while query.isActive and not (directory / "stop").exists() and (directory / "slow").exists() == slow:
                 query.awaitTermination(1)
         except Exception as error:

@@ -176,16 +176,18 @@ class Run:
     def _slow(self) -> bool:
         """Waves of tasks take longer than their transactions may be open."""
         self.go_on()
-        (self.directory / "slow").touch()
+        slow = self.directory / "slow"
+        slow.touch()
         since, before = self.driver.words, len(committed(self.node))
-        until(lambda: self.driver.said("started slowly", since=since), "the query did not start again")
+        until(lambda: self.driver.said("about to be slow", since=since), "the query did not stop")
         self.produce()
+        slow.write_text("go")
         until(
             lambda: self.driver.said("transactions could not have been", since=since),
             "a batch was decided whose transactions were gone",
         )
         assert len(committed(self.node)) == before, "a batch that was refused is visible in part"
-        (self.directory / "slow").unlink()
+        slow.unlink()
         self.go_on()
         return True
 

@@ -186,3 +186,49 @@ def test_what_a_run_says_of_its_sources(spark: Any, node: Cluster, create_topic:
     assert reports[0][0]["maxOffsetsBehindLatest"] == 6
     assert reports[-1] == [{"avgOffsetsBehindLatest": 0.0, "maxOffsetsBehindLatest": 0, "minOffsetsBehindLatest": 0}]
     assert started.measures["out"].behind["maxOffsetsBehindLatest"] == 0
+
+
+def test_sinks_that_share_a_query_are_exactly_once_each(
+    spark: Any, node: Cluster, create_topic: CreateTopic, tmp_path: Path
+) -> None:
+    """The third sink fails in the first batch, when the others have written it."""
+    source, even, odd, dead = create_topic(2), create_topic(), create_topic(), create_topic()
+    bootstrap = node.bootstrap_servers
+    (tmp_path / "functions.py").write_text(
+        "import os\n\ndef fragile(batch, number):\n"
+        "    batch.count()\n"
+        f"    if not os.path.exists({str(tmp_path / 'failed')!r}):\n"
+        f"        open({str(tmp_path / 'failed')!r}, 'w').close()\n"
+        "        raise ValueError('not today')\n"
+    )
+    steps = (
+        f"share: true\nsources: {{s: {{topic: {source}}}}}\nsteps:\n"
+        "  parsed: {from: s, parse: json, schema: 'id INT'}\n"
+        "  evens: {from: parsed, filter: id % 2 = 0}\n  odds: {from: parsed, filter: id % 2 = 1}\n"
+        f"dead_letters: {{topic: {dead}}}\nsinks:\n"
+        f"  even: {{from: evens, topic: {even}}}\n  odd: {{from: odds, topic: {odd}}}\n"
+        "  fragile: {from: parsed, python: 'functions.py:fragile'}\n"
+    )
+    pipeline = declared(tmp_path, node, "shared", steps)
+    produce(node, source, [*(json.dumps({"id": number}) for number in range(20)), "broken"])
+    Supervisor(spark, pipeline, once=True).run()
+    produce(node, source, [json.dumps({"id": number}) for number in range(20, 30)])
+    started = start(spark, pipeline, once=True)
+    started.await_end()
+    assert len(set(started.queries.values())) == 1
+    assert set(started.queries) == {"even", "odd", "fragile", "dead_letters"}
+
+    def ids(topic: str) -> list[int]:
+        return sorted(json.loads(record.value)["id"] for record in records_of(bootstrap, topic))
+
+    assert ids(even) == list(range(0, 30, 2))
+    assert ids(odd) == list(range(1, 30, 2))
+    assert [record.value for record in records_of(bootstrap, dead)] == [b"broken"]
+    assert started.measures["odd"].lag == 0
+    # A sink that comes later has a beginning of its own; one that shares cannot leave in silence.
+    later = create_topic()
+    run(spark, declared(tmp_path, node, "shared", f"{steps}  later: {{from: parsed, topic: {later}}}\n"))
+    assert ids(later) == list(range(30))
+    assert ids(odd) == list(range(1, 30, 2))
+    with pytest.raises(PipelineError, match="sink `even` shared a query with others up to now"):
+        run(spark, declared(tmp_path, node, "shared", steps.replace("share: true", "share: false")))

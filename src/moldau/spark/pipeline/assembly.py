@@ -7,6 +7,7 @@ is handed to sinks, functions and queries is without it, and Spark leaves out of
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -42,8 +43,14 @@ class Frames:
         self.parts[name] = frame
 
 
-def build(spark: SparkSession, pipeline: Pipeline, output: Part | None = None) -> Frames:
+def build(
+    spark: SparkSession,
+    pipeline: Pipeline,
+    output: Part | None = None,
+    given: Mapping[str, DataFrame] | None = None,
+) -> Frames:
     """The pipeline's DataFrames, all or those that a sink needs, whose name its sources then go by among lag tools.
+    `given` are frames to take instead of sources: batches of them.
 
     Raises PipelineError with the line of the part that Spark does not understand.
     """
@@ -53,7 +60,9 @@ def build(spark: SparkSession, pipeline: Pipeline, output: Part | None = None) -
         if needed is not None and part.name not in needed:
             continue
         try:
-            frames.put(part.name, _frame(spark, pipeline, part, frames, output))
+            given_one = (given or {}).get(part.name)
+            made = _frame(spark, pipeline, part, frames, output) if given_one is None else with_origin(given_one)
+            frames.put(part.name, made)
         except PipelineError:
             raise
         except Exception as error:

@@ -33,7 +33,7 @@ def forget(spark: SparkSession, pipeline: Pipeline) -> list[str]:
     for part in pipeline.outputs:
         if part.streaming and part.kind in RECORDED:
             record = f"{_path(pipeline.located(part[part.kind]))}/{_RECORD}"
-            if _exists(spark, record):
+            if exists(spark, record):
                 kept = f"{record}.{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
                 _rename(spark, record, kept)
                 aside.append(kept.removeprefix("file:"))
@@ -45,7 +45,7 @@ def check_record(spark: SparkSession, pipeline: Pipeline, part: Part) -> None:
     if part.kind not in RECORDED:
         return
     place = _path(pipeline.located(part[part.kind]))
-    if _exists(spark, f"{checkpoint_of(pipeline, part)}/offsets") or not _exists(spark, f"{place}/{_RECORD}"):
+    if exists(spark, f"{checkpoint_of(pipeline, part)}/offsets") or not exists(spark, f"{place}/{_RECORD}"):
         return
     raise PipelineError(
         f"{part.line(part.kind)}: {part.owner} has no checkpoint, but {place.removeprefix('file:')} remembers batches "
@@ -57,6 +57,11 @@ def check_record(spark: SparkSession, pipeline: Pipeline, part: Part) -> None:
 def checkpoint_of(pipeline: Pipeline, part: Part) -> str:
     """Every query has a directory of its own under the pipeline's."""
     return _path(os.path.join(pipeline.checkpoint, part.name))
+
+
+def shared_checkpoint(pipeline: Pipeline, source: Part) -> str:
+    """That of a query that several sinks share; no sink can have the name."""
+    return _path(os.path.join(pipeline.checkpoint, f"@{source.name}"))
 
 
 def _path(path: str) -> str:
@@ -72,9 +77,28 @@ def _place(spark: SparkSession, path: str) -> tuple[Any, Any]:
     return place.getFileSystem(context._jsc.hadoopConfiguration()), place
 
 
-def _exists(spark: SparkSession, path: str) -> bool:
+def exists(spark: SparkSession, path: str) -> bool:
     files, place = _place(spark, path)
     return bool(files.exists(place))
+
+
+def read_text(spark: SparkSession, path: str) -> str:
+    files, place = _place(spark, path)
+    stream = files.open(place)
+    try:
+        context: Any = spark.sparkContext
+        return str(context._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+    finally:
+        stream.close()
+
+
+def write_text(spark: SparkSession, path: str, text: str) -> None:
+    files, place = _place(spark, path)
+    stream = files.create(place, True)
+    try:
+        stream.write(bytearray(text.encode()))
+    finally:
+        stream.close()
 
 
 def _delete(spark: SparkSession, path: str) -> None:

@@ -76,6 +76,7 @@ class Pipeline:
     sinks: dict[str, Part]
     dead_letters: Part | None
     notes: list[str] = field(default_factory=list)
+    share: bool = False
 
     @property
     def directory(self) -> str:

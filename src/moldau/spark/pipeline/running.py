@@ -1,7 +1,8 @@
 """A pipeline at work: its queries started, watched, begun again after a failure, and stopped.
 
 Every sink is one query of Spark with a checkpoint of its own, so a sink can be added or removed without touching the
-others. If one query fails, all are stopped and begin again together: a pipeline is up or it is not.
+others; `sharing` has the exception. If one query fails, all are stopped and begin again together: a pipeline is up or
+it is not.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from moldau.spark.pipeline.failures import sentence_of
 from moldau.spark.pipeline.measures import Measure, add_progress
 from moldau.spark.pipeline.model import Pipeline
 from moldau.spark.pipeline.place import PipelineError
-from moldau.spark.pipeline.sinks import start_query, write_once
+from moldau.spark.pipeline.sharing import groups, start_shared
+from moldau.spark.pipeline.sinks import start_query, write_batch
 from moldau.spark.pipeline.status import StatusFile
 from moldau.spark.progress import as_plain
 
@@ -95,14 +97,20 @@ def start(
     """
     run = Run(pipeline, measures)
     try:
+        for source, members in groups(spark, pipeline).items():
+            query = start_shared(spark, pipeline, pipeline.sources[source], members, once=once)
+            run.queries |= dict.fromkeys((part.name for part in members), query)
+            _let_begin(query)
         for part in pipeline.outputs:
+            if part.name in run.queries:
+                continue
             frames = build(spark, pipeline, part)
             if part.streaming:
                 check_record(spark, pipeline, part)
                 run.queries[part.name] = start_query(pipeline, part, frames, once=once)
                 _let_begin(run.queries[part.name])
             else:
-                write_once(pipeline, part, frames)
+                write_batch(pipeline, part, frames)
                 run.measures[part.name].state = "finished"
     except BaseException:
         run.stop()

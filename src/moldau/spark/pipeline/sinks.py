@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from moldau.spark.pipeline.assembly import Frames
@@ -37,11 +37,13 @@ def start_query(pipeline: Pipeline, part: Part, frames: Frames, *, once: bool) -
     except PipelineError:
         raise
     except Exception as error:
-        raise _failure(part, error) from error
+        raise failure_of(part, error) from error
 
 
-def write_once(pipeline: Pipeline, part: Part, frames: Frames) -> None:
-    """Writes a sink that reads no stream."""
+def write_batch(
+    pipeline: Pipeline, part: Part, frames: Frames, number: int = 0, named: Mapping[str, str] | None = None
+) -> None:
+    """Writes a sink that reads no stream, or one batch of one; `named` is what an exactly-once topic knows that by."""
     try:
         frame = _prepared(pipeline, part, frames)
         match part.kind:
@@ -50,20 +52,23 @@ def write_once(pipeline: Pipeline, part: Part, frames: Frames) -> None:
             case "memory":
                 frame.createOrReplaceTempView(part["memory"])
             case "python":
-                function_of(pipeline, part, "python")(frame, 0)
+                function_of(pipeline, part, "python")(frame, number)
             case "jdbc":
                 frame.write.format("jdbc").options(**jdbc_options(part)).mode("append").save()
             case "iceberg":
                 frame.writeTo(part["iceberg"]).append()
             case _:
-                writer: Any = frame.write.format(_format(part)).options(**_options(pipeline, part)).mode("append")
+                options = _options(pipeline, part)
+                if named and options.get("delivery") == "exactly-once":
+                    options |= named
+                writer: Any = frame.write.format(_format(part)).options(**options).mode("append")
                 if part.fields.get("partition_by"):
                     writer = writer.partitionBy(*part["partition_by"])
                 writer.save()
     except PipelineError:
         raise
     except Exception as error:
-        raise _failure(part, error) from error
+        raise failure_of(part, error) from error
 
 
 def _started(pipeline: Pipeline, part: Part, writer: Any) -> StreamingQuery:
@@ -197,7 +202,7 @@ def _dead_records(pipeline: Pipeline, bad: DataFrame) -> DataFrame:
     )
 
 
-def _failure(part: Part, error: Exception) -> PipelineError:
+def failure_of(part: Part, error: Exception) -> PipelineError:
     text = sentence_of(error)
     if part.kind in _NOT_INSTALLED and "Failed to find the data source" in text:
         text = _NOT_INSTALLED[part.kind]
