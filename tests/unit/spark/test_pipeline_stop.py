@@ -31,7 +31,7 @@ class Query:
 
 def run_of(query: Query) -> Run:
     pipeline = SimpleNamespace(outputs=[SimpleNamespace(name="out")])
-    run = Run(pipeline, frames=None)  # type: ignore[arg-type]
+    run = Run(pipeline)  # type: ignore[arg-type]
     run.queries["out"] = query  # type: ignore[assignment]
     return run
 
