@@ -9,6 +9,7 @@ import pytest
 
 from moldau.spark.pipeline import Pipeline, load
 from moldau.spark.pipeline.plan import draw
+from moldau.spark.pipeline.sources import topic_options
 from moldau.spark.pipeline.svg import draw_svg
 from moldau.spark.pipeline.template import template
 
@@ -72,3 +73,18 @@ def test_boxes_do_not_overlap_and_fit_the_page(pipeline: Pipeline) -> None:
 def test_the_svg_names_no_foreign_address(pipeline: Pipeline) -> None:
     drawing = draw_svg(pipeline).replace("http://www.w3.org/2000/svg", "")
     assert "http" not in drawing
+
+
+@pytest.mark.parametrize(
+    ("given", "isolation"),
+    [
+        ("", "read_committed"),
+        (", isolation: read_uncommitted", "read_uncommitted"),
+        (", options: {kafka.isolation.level: read_uncommitted}", "read_uncommitted"),
+    ],
+)
+def test_topics_are_read_committed_unless_told_otherwise(tmp_path: Path, given: str, isolation: str) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text(f"pipeline: p\nsources: {{s: {{topic: a{given}}}}}\nsinks: {{out: {{from: s, memory: m}}}}\n")
+    pipeline = load(str(path))
+    assert topic_options(pipeline, pipeline.sources["s"])["kafka.isolation.level"] == isolation
