@@ -19,21 +19,20 @@ from moldau.replica.group_commit import GroupCommit
 from moldau.replica.partition import Partition
 from moldau.replica.preparation import Preparation
 from moldau.replica.purgatory import Purgatory
-from moldau.runtime.ports import Clock, Disk, Loop, Workers
+from moldau.replica.shortages import Shortages
+from moldau.runtime.ports import Clock, Loop, Workers
 from moldau.slicing import Slicer
 from moldau.storage.log import Log
 from moldau.storage.log_manager import LogManager
-from moldau.storage.storage_error import FULL, SHORT_OF_DESCRIPTORS, StorageError
+from moldau.storage.storage_error import StorageError
 from moldau.types import TopicPartition, Uuid
 
 logger = logging.getLogger("moldau.replica")
 
-# A disk counts as full until so many bytes of it are free, lest every freed block be news.
-ROOM_AGAIN = 16 << 20
-
-# How many partitions are opened in one turn of the loop, and for how long: each is a directory and a few files.
-_OPENED_PER_TURN = 16
-_OPENING_SECONDS = 0.008
+# How many partitions are opened in one turn of the loop, and for how long: each is a directory and a few files. Fewer
+# in the turn that brings the metadata, which has been busy with that already.
+_OPENED_PER_TURN, _OPENING_SECONDS = 16, 0.008
+_OPENED_AT_FIRST, _OPENING_AT_FIRST_SECONDS = 8, 0.004
 
 # DeleteRecords: "up to the high watermark".
 HIGH_WATERMARK = -1
@@ -67,14 +66,12 @@ class ReplicaManager:
         self._broker_id = broker_id
         self._must_stop = must_stop
         self._metadata_directory = metadata_directory
-        # Log directories that had no room when something was to be written.
-        self.full: set[str] = set()
+        self.shortages = Shortages(self.storage_failed)
         # Partitions that are to be opened in the next turns, or when somebody asks for them before.
         self._arriving: dict[TopicPartition, LocalPartition] = {}
         # Partitions that could not be opened: no room on their disk, or an earlier log of their name in the way.
         self._refused: dict[TopicPartition, Uuid] = {}
         self._opening = False
-        self._without_descriptors = False
         self._metadata_complete = False
         self._logs = logs
         logs.failed = self.storage_failed
@@ -160,14 +157,12 @@ class ReplicaManager:
             else:
                 self._arriving[local.topic_partition] = local
         # Before the node serves anybody it may take its time; and who is set aside as a stray must be known then.
-        self._open_arriving()
+        self._open_arriving(_OPENED_AT_FIRST, _OPENING_AT_FIRST_SECONDS)
 
-    def _open_arriving(self) -> None:
-        until = self._clock.monotonic() + _OPENING_SECONDS
+    def _open_arriving(self, limit: int, seconds: float) -> None:
+        until = self._clock.monotonic() + seconds
         opened = 0
-        while self._arriving and not (
-            self._metadata_complete and (opened >= _OPENED_PER_TURN or self._clock.monotonic() > until)
-        ):
+        while self._arriving and not (self._metadata_complete and (opened >= limit or self._clock.monotonic() > until)):
             self._take_on(self._arriving.pop(next(iter(self._arriving))))
             opened += 1
         if self._arriving and not self._opening:
@@ -176,7 +171,7 @@ class ReplicaManager:
 
     def _open_more(self) -> None:
         self._opening = False
-        self._open_arriving()
+        self._open_arriving(_OPENED_PER_TURN, _OPENING_SECONDS)
 
     def _take_on(self, local: LocalPartition) -> Partition | None:
         partition = self._hold(local)
@@ -361,9 +356,9 @@ class ReplicaManager:
         if not self._logs.is_online(error.directory):
             return
         if error.is_passing:
-            self._tell_shortage(error)
+            self.shortages.tell(error)
             return
-        self.full.discard(error.directory)
+        self.shortages.forget(error.directory)
         for place in self._logs.directory_failed(error.directory, str(error)):
             hosted = self.by_name.get(place.topic)
             partition = hosted.partitions.pop(place.partition, None) if hosted is not None else None
@@ -374,28 +369,6 @@ class ReplicaManager:
             self._must_stop(MoldauError(f"{error} It holds the metadata log, without which the node cannot go on."))
         elif not any(directory.is_online for directory in self._logs.directories):
             self._must_stop(MoldauError(f"{error} No log directory is left, so the node stops."))
-
-    def _tell_shortage(self, error: StorageError) -> None:
-        if error.errno in FULL:
-            if error.directory not in self.full:
-                logger.error("%s The partitions there can be read but not written until there is room.", error)
-            self.full.add(error.directory)
-        elif not self._without_descriptors:
-            self._without_descriptors = True
-            logger.error("%s %s", error, SHORT_OF_DESCRIPTORS)
-
-    def look_for_room(self, disk: Disk) -> None:
-        """Full disks that have room again. Nobody waits for this: a write is tried whenever one comes."""
-        self._without_descriptors = False  # should it still be so, it is worth saying again
-        for directory in list(self.full):
-            try:
-                if disk.free_bytes(directory) < ROOM_AGAIN:
-                    continue
-            except OSError as error:
-                self.storage_failed(StorageError(directory, "Looking for room", error))
-                continue
-            self.full.discard(directory)
-            logger.warning("There is room again in %s.", directory)
 
     def _release(self, partition: Partition) -> None:
         """Nobody leads here any more: whoever waits is answered so."""

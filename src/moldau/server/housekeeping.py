@@ -75,7 +75,7 @@ class Housekeeping:
             _at_once("closed segments", _SEALED_FLUSH_SECONDS, upkeep.flush_sealed),
             _at_once("idle files", _IDLE_FILES_SECONDS, upkeep.close_idle_files),
             _at_once("removal", _REMOVAL_SECONDS, upkeep.remove_deleted),
-            _at_once("room", _REMOVAL_SECONDS, lambda: replicas.look_for_room(runtime.disk)),
+            _at_once("room", _REMOVAL_SECONDS, lambda: replicas.shortages.look_again(runtime.disk)),
             _at_once("partitions without room", _REMOVAL_SECONDS, replicas.open_refused),
             _at_once("producers", config.producer_id_expiration_check_interval_ms / 1000, upkeep.expire_producers),
         )

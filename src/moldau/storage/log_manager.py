@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from moldau.config.broker import BrokerConfig
@@ -30,19 +29,6 @@ from moldau.storage.storage_error import StorageError
 from moldau.types import ZERO_UUID, TopicPartition, Uuid
 
 
-@dataclass(slots=True, frozen=True)
-class DirectoryDescription:
-    """What DescribeLogDirs says of one directory."""
-
-    path: str
-    id: Uuid
-    is_online: bool
-    total_bytes: int = -1
-    usable_bytes: int = -1
-    sizes: Mapping[TopicPartition, int] = field(default_factory=dict)
-    futures: Mapping[TopicPartition, int] = field(default_factory=dict)  # logs that are being moved here
-
-
 class LogManager:
     """Without `loop` and `workers` everything is done in place, as tools and tests want it.
 
@@ -62,7 +48,7 @@ class LogManager:
         workers: Workers | None = None,
     ) -> None:
         self._config = config
-        self._disk = disk
+        self.disk = disk
         self._clock = clock
         self._random = random
         self._cluster_id = cluster_id
@@ -95,7 +81,7 @@ class LogManager:
     def open(self) -> None:
         """Takes hold of the directories; LogDirError if that is not possible."""
         self.directories = open_directories(
-            self._disk,
+            self.disk,
             self._config.log_directories,
             cluster_id=self._cluster_id,
             node_id=self._config.node_id,
@@ -124,7 +110,7 @@ class LogManager:
     def _begin_loading(self, topic_config: Callable[[str], LogConfig]) -> LogLoading:
         self._loading = LogLoading(
             self._config,
-            self._disk,
+            self.disk,
             self._clock,
             self._random,
             self.removal,
@@ -191,12 +177,12 @@ class LogManager:
         directory = self._choose(directory_id)
         path = posixpath.join(directory.path, str(partition))
         try:
-            self._disk.make_directories(path)
-            write_topic_id(self._disk, path, topic_id)
+            self.disk.make_directories(path)
+            write_topic_id(self.disk, path, topic_id)
             log = Log.open(
                 path,
                 config,
-                self._disk,
+                self.disk,
                 self._clock,
                 topic_id=topic_id,
                 random=self._random,
@@ -268,7 +254,7 @@ class LogManager:
         if log.topic_id is None:
             try:
                 # Durably: whose records these are must not be forgotten a second time.
-                write_topic_id(self._disk, log.directory, topic_id, sync=True)
+                write_topic_id(self.disk, log.directory, topic_id, sync=True)
             except OSError as error:
                 raise log.failed("Marking", error) from error
             log.topic_id = topic_id
@@ -324,24 +310,6 @@ class LogManager:
             self._logs.pop(partition).abandon()
         self.retirement.directory_failed(path)
         return gone
-
-    def describe(self) -> list[DirectoryDescription]:
-        return [self._describe(directory) for directory in self.directories]
-
-    def _describe(self, directory: LogDirectory) -> DirectoryDescription:
-        if not directory.is_online:
-            return DirectoryDescription(directory.path, directory.id, False)
-        sizes = {partition: log.size for partition, log in self.logs_in(directory.path).items()}
-        futures = {
-            partition: log.size
-            for partition, log in self.futures.logs.items()
-            if log.parent_directory == directory.path
-        }
-        try:
-            total, usable = self._disk.total_bytes(directory.path), self._disk.free_bytes(directory.path)
-        except OSError:
-            return DirectoryDescription(directory.path, directory.id, False)
-        return DirectoryDescription(directory.path, directory.id, True, total, usable, sizes, futures)
 
     def _directory_and_work(self, path: str) -> tuple[LogDirectory, DirectoryWork]:
         directory = next(directory for directory in self.directories if directory.path == path)

@@ -68,10 +68,6 @@ class Retirement:
         """Whether nothing is left of an earlier log of this name."""
         return partition not in self._names
 
-    @property
-    def is_idle(self) -> bool:
-        return not self._names
-
     def retire(self, log: Log, mark: str) -> None:
         """Gives up a log that nobody finds any more."""
         partition = log.topic_partition

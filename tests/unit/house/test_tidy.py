@@ -129,7 +129,6 @@ LONG = {
     "replica/manager.py": "all that happens to the partitions of a broker, opened, dropped and failing",
     "runtime/transport.py": "one class whose states every method of it touches",
     "storage/local_log.py": "the log of a partition on one disk",
-    "storage/log_manager.py": "all logs of a node",
     "storage/segment.py": "the files of a segment move together",
 }
 

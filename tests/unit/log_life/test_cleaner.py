@@ -108,7 +108,7 @@ def test_a_full_disk_is_waited_for(node, tmp_path):
 
     node.runtime.disk.fault = fault
     fill(node, "table")
-    until(node, lambda: node.node.replicas.full)
+    until(node, lambda: node.node.replicas.shortages.full)
     assert len(records(node, "table")) == 20
     full = False
     until(node, lambda: len(records(node, "table")) == 2)

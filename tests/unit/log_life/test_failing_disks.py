@@ -145,12 +145,12 @@ def test_a_full_disk_refuses_writes_keeps_reads_and_recovers_by_itself(world, ca
     assert world.fetch(0).records
     assert world.produce(1) == 0
     told = [record for record in caplog.records if "until there is room" in record.message]
-    assert (len(told), world.replicas.full) == (1, {world.home[0]})
+    assert (len(told), world.replicas.shortages.full) == (1, {world.home[0]})
     world.mend()
     assert world.produce(0, b"after") == 0
     with caplog.at_level(logging.WARNING):
-        world.replicas.look_for_room(world.runtime.disk)
-    assert (world.replicas.full, "room again" in caplog.records[-1].message) == (set(), True)
+        world.replicas.shortages.look_again(world.runtime.disk)
+    assert (world.replicas.shortages.full, "room again" in caplog.records[-1].message) == (set(), True)
     world.fail(world.home[0], full)
     world.produce(0)
     assert len([record for record in caplog.records if "until there is room" in record.message]) == 2
@@ -160,8 +160,8 @@ def test_no_room_is_no_news_while_there_is_none(world, monkeypatch):
     world.fail(world.home[0], full)
     world.produce(0)
     monkeypatch.setattr(world.runtime.disk._disk.__class__, "free_bytes", lambda self, path: 4096)
-    world.replicas.look_for_room(world.runtime.disk)
-    assert world.replicas.full == {world.home[0]}
+    world.replicas.shortages.look_again(world.runtime.disk)
+    assert world.replicas.shortages.full == {world.home[0]}
 
 
 @pytest.mark.parametrize("suffix", [".log", ".index", ".timeindex"])

@@ -119,7 +119,7 @@ def test_a_replica_moves_and_nobody_notices(world, tmp_path, version):
     world.check()
     assert (world.log.high_watermark, world.log.directory) == (75, f"{target}/topic-0")
     assert world.futures() == []
-    world.until(lambda: world.node.node.logs.retirement.is_idle)
+    world.until(lambda: world.node.node.logs.retirement._names == {})
     world.node.node.upkeep.remove_deleted()
     world.until(lambda: not world.node.node.logs.removal.waiting)
     world.until(lambda: not [name for name in names_in(Path(before)) if name.startswith("topic")])
@@ -223,7 +223,7 @@ def test_a_topic_deleted_while_it_moves(world, tmp_path):
     request = DeleteTopicsRequest(topic_names=["topic"], timeout_ms=1000)
     world.node.settle(world.node.node.controller.delete_topics(request, 5))
     jobs.run()
-    world.until(lambda: world.node.node.logs.retirement.is_idle)
+    world.until(lambda: world.node.node.logs.retirement._names == {})
     world.node.node.upkeep.remove_deleted()
     world.until(lambda: not [name for name in names_in(Path(target)) if name.startswith("topic")])
 

@@ -63,7 +63,7 @@ def produce(node, topic, index):
 
 def test_partitions_are_opened_some_in_a_turn_and_at_once_for_whoever_asks(node):
     replicas = node.node.replicas
-    opening = Turns(node, replicas, "_take_on", at_most=17)
+    opening = Turns(node, replicas, "_take_on", at_most=25)
     node.create_topic("wide", COUNT)
     assert len(replicas.by_name["wide"].partitions) < COUNT, "the answer does not wait for all"
     assert produce(node, "wide", COUNT - 1) == (0, 0)
@@ -78,7 +78,7 @@ def test_a_topic_deleted_before_all_of_it_was_open(node, tmp_path):
     node.create_topic("wide", COUNT)
     assert len(replicas.by_name["wide"].partitions) < COUNT
     node.settle(node.node.controller.delete_topics(DeleteTopicsRequest(topic_names=["wide"], timeout_ms=1000), 5))
-    turns(node, lambda: node.node.logs.retirement.is_idle and not replicas._arriving)
+    turns(node, lambda: node.node.logs.retirement._names == {} and not replicas._arriving)
     assert not [name for name in names_in(tmp_path) if name.startswith("wide") and not name.endswith("-delete")]
     assert "wide" not in replicas.by_name
 
@@ -101,10 +101,10 @@ def test_logs_go_some_in_a_turn_and_their_names_at_once(node, tmp_path):
             synced.append(path)
             sync(self, path)
 
-    logs._disk = logs.retirement._disk = Watched()
+    logs.disk = logs.retirement._disk = Watched()
     node.settle(node.node.controller.delete_topics(DeleteTopicsRequest(topic_names=["wide"], timeout_ms=1000), 5))
-    assert not logs.retirement.is_idle, "the answer does not wait for the disk"
-    turns(node, lambda: logs.retirement.is_idle)
+    assert logs.retirement._names, "the answer does not wait for the disk"
+    turns(node, lambda: logs.retirement._names == {})
     assert len(renamed) == COUNT
     assert synced == [str(tmp_path)], "one for all"
 

@@ -11,6 +11,7 @@ from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode, KafkaError
 from moldau.runtime.disk import RealDisk
 from moldau.storage.checkpoint_kinds import HIGH_WATERMARKS, RECOVERY_POINTS
+from moldau.storage.directory_description import describe_directories
 from moldau.storage.log_dirs import (
     LogDirError,
     MetaProperties,
@@ -263,7 +264,7 @@ def test_a_path_may_be_written_in_several_ways(tmp_path):
     logs = started(f"{tmp_path}/x/../a/", tmp_path / "b")
     logs.get_or_create(ORDERS, ID, LogConfig())
     logs.get_or_create(BILLS, ID, LogConfig())
-    assert [len(one.sizes) for one in logs.describe()] == [1, 1]
+    assert [len(one.sizes) for one in describe_directories(logs)] == [1, 1]
     logs.close()
     with pytest.raises(LogDirError, match="named twice"):
         manager(tmp_path / "a", f"{tmp_path}/a/").start()
@@ -338,12 +339,12 @@ def test_what_describe_log_dirs_needs(tmp_path):
     logs = started(tmp_path / "a", tmp_path / "b")
     log = logs.get_or_create(ORDERS, ID, LogConfig())
     append(log, batch(b"a"))
-    first, second = logs.describe()
+    first, second = describe_directories(logs)
     assert (first.path, first.is_online, dict(first.sizes)) == (str(tmp_path / "a"), True, {ORDERS: log.size})
     assert first.total_bytes >= first.usable_bytes > 0
     assert not second.sizes
     logs.directory_failed(str(tmp_path / "a"), "broken")
-    offline = logs.describe()[0]
+    offline = describe_directories(logs)[0]
     assert (offline.is_online, offline.total_bytes, dict(offline.sizes)) == (False, -1, {})
     logs.close()
 

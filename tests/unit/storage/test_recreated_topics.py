@@ -247,7 +247,7 @@ def test_a_directory_that_fails_frees_the_names(tmp_path):
     logs.delete(ORDERS)
     logs.delete(BILLS)
     turns.settle()
-    assert logs.retirement.is_idle
+    assert logs.retirement._names == {}
     logs.abandon()
 
 

@@ -21,7 +21,8 @@ from moldau.protocol.messages.describe_log_dirs import (
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.slicing import Work
-from moldau.storage.log_manager import DirectoryDescription, LogManager
+from moldau.storage.directory_description import DirectoryDescription, describe_directories
+from moldau.storage.log_manager import LogManager
 from moldau.types import TopicPartition
 
 
@@ -36,7 +37,7 @@ def describe_log_dirs(context: RequestContext, request: DescribeLogDirsRequest) 
     logs = context.services.logs
     cordoned = set(context.services.config.cordoned_log_dirs)
     response = DescribeLogDirsResponse()
-    for directory in logs.describe():
+    for directory in describe_directories(logs):
         response.results.append((yield from _directory(logs, directory, asked, cordoned)))
     return response
 

@@ -1,0 +1,41 @@
+"""The log directories as DescribeLogDirs tells of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from moldau.storage.log_dirs import LogDirectory
+from moldau.storage.log_manager import LogManager
+from moldau.types import TopicPartition, Uuid
+
+
+@dataclass(slots=True, frozen=True)
+class DirectoryDescription:
+    """What DescribeLogDirs says of one directory."""
+
+    path: str
+    id: Uuid
+    is_online: bool
+    total_bytes: int = -1
+    usable_bytes: int = -1
+    sizes: Mapping[TopicPartition, int] = field(default_factory=dict)
+    futures: Mapping[TopicPartition, int] = field(default_factory=dict)  # logs that are being moved here
+
+
+def describe_directories(logs: LogManager) -> list[DirectoryDescription]:
+    return [_describe(logs, directory) for directory in logs.directories]
+
+
+def _describe(logs: LogManager, directory: LogDirectory) -> DirectoryDescription:
+    if not directory.is_online:
+        return DirectoryDescription(directory.path, directory.id, False)
+    sizes = {partition: log.size for partition, log in logs.logs_in(directory.path).items()}
+    futures = {
+        partition: log.size for partition, log in logs.futures.logs.items() if log.parent_directory == directory.path
+    }
+    try:
+        total, usable = logs.disk.total_bytes(directory.path), logs.disk.free_bytes(directory.path)
+    except OSError:
+        return DirectoryDescription(directory.path, directory.id, False)
+    return DirectoryDescription(directory.path, directory.id, True, total, usable, sizes, futures)
