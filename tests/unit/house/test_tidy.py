@@ -48,6 +48,7 @@ ROOTS = {
         f"moldau.{name}": f"imported by programs: kafka-python's kafka.{name}"
         for name in ("consumer", "future", "partitioner", "producer", "serializer")
     },
+    "moldau.assignors": "imported by programs: kafka-python's kafka.coordinator.assignors",
     "moldau.metrics.exposition": "no room counts anything yet; the README says so",
     "moldau.config.documentation": "tools/generate_configuration.py writes docs/CONFIGURATION.md with it",
 }

@@ -38,7 +38,6 @@ PAIRS: list[tuple[dict[str, str], dict[str, str]]] = [
     ({}, {"log.retention.ms": "0"}),
     ({}, {"max.connections.per.ip": "0"}),
     ({}, {"cordoned.log.dirs": "/not/here"}),
-    ({}, {"a.setting.of.tomorrow": "1"}),
     ({}, {"log.cleanup.policy": "forget"}),
     ({}, {"listeners": "PLAINTEXT://0.0.0.0:1,PLAINTEXT://0.0.0.0:2"}),
 ]
@@ -59,6 +58,11 @@ def test_a_stored_setting_that_is_wrong_beside_the_file_is_left_out(file, stored
     (name,) = stored
     attribute = name.replace(".", "_")
     assert getattr(config, attribute, None) == getattr(static, attribute, None), "what counted before stays"
+
+
+def test_a_stored_setting_that_nobody_knows_is_kept_as_kafka_keeps_it():
+    config, remarks = BrokerConfig.parse({}).with_stored({"a.setting.of.tomorrow": "1"}, {})
+    assert (config.log_segment_bytes, remarks) == (BrokerConfig.parse({}).log_segment_bytes, [])
 
 
 def test_settings_that_are_right_only_together_are_taken_together():
