@@ -1,10 +1,11 @@
-"""What an operation of the controller returns."""
+"""What an operation of the controller returns, and how much one may decide at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Final, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Hashable, Iterable
+from typing import Final, TypeVar
 
+from moldau import timeline
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.records import Message
 
@@ -21,14 +22,11 @@ TURN_RECORDS: Final = 250
 TOPIC_COST: Final = 6
 
 
-class Decision(NamedTuple, Generic[R]):
-    """The records that make it so, and the answer for when they are committed."""
+class Decision(timeline.Decision[Message, R]):
+    """Of records for the metadata log. Not atomic is what a broker's coming or going does to its partitions: it has no
+    bound, and any part of it is a state the cluster may be in."""
 
-    records: Sequence[Message]
-    response: R
-    # False where any prefix of the records is a state the cluster may be in: then many records are written in
-    # several batches. What a broker's coming or going does to its partitions is like that, and has no bound.
-    atomic: bool = True
+    __slots__ = ()
 
 
 def turns(items: Iterable[T], name: Callable[[T], Hashable], cost: Callable[[T], int]) -> list[list[T]]:

@@ -16,6 +16,7 @@ from moldau.controller.sessions import BrokerSessions
 from moldau.controller.topics import TopicControl
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata import records as kinds
+from moldau.metadata.committed import MetadataTransaction
 from moldau.metadata.image import ConfigResource, ResourceType
 from moldau.metadata.partition_registration import PartitionRegistration
 from moldau.metadata.records import Message, MetadataError
@@ -32,9 +33,9 @@ class ControllerState:
         self.topics = TopicControl(self.registry, self.brokers, self.configs, random)
         self.partitions = PartitionControl(self.topics, self.brokers, self.configs, random)
         self.producer_ids = ProducerIdControl(self.registry)
-        # The records of a metadata transaction that has not ended, with their offsets. Only a log written by another
-        # controller has them: an operation here is one batch, which is all or nothing by itself.
-        self._transaction: list[tuple[Message, int]] | None = None
+        # Records with their offsets. Only a log written by another controller has transactions: an operation here is
+        # one batch, which is all or nothing by itself.
+        self._transaction: MetadataTransaction[tuple[Message, int]] = MetadataTransaction()
         self._handlers: dict[type, Callable[[Any, int], None]] = {
             kinds.TopicRecord: lambda record, _: self.topics.replay_topic(record),
             kinds.PartitionRecord: lambda record, _: self.topics.replay_partition(record),
@@ -56,23 +57,12 @@ class ControllerState:
 
     @property
     def in_transaction(self) -> bool:
-        return self._transaction is not None
+        return self._transaction.is_open
 
     def replay(self, record: Message, offset: int) -> None:
         """Applies one record; MetadataError if it does not fit what came before."""
-        if isinstance(record, kinds.BeginTransactionRecord):
-            self._transaction = []
-        elif isinstance(record, kinds.EndTransactionRecord | kinds.AbortTransactionRecord):
-            if self._transaction is None:
-                raise MetadataError("the metadata log ends a transaction that was not begun")
-            pending, self._transaction = self._transaction, None
-            if isinstance(record, kinds.EndTransactionRecord):
-                for waiting, at in pending:
-                    self._apply(waiting, at)
-        elif self._transaction is not None:
-            self._transaction.append((record, offset))
-        else:
-            self._apply(record, offset)
+        for due, at in self._transaction.admit(record, (record, offset)):
+            self._apply(due, at)
 
     def _apply(self, record: Message, offset: int) -> None:
         handler = self._handlers.get(type(record))

@@ -7,15 +7,14 @@ Time and chance are given to an operation as arguments, so a shard is tested wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
-from moldau.errors import KafkaError
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.message import Message
-from moldau.timeline import SnapshotRegistry
+from moldau.timeline import Decision, SnapshotRegistry
 from moldau.types import TopicPartition
 
 T = TypeVar("T")
@@ -30,18 +29,10 @@ class CoordinatorRecord:
     value_version: int = 0
 
 
-class Result(NamedTuple, Generic[T]):
-    """The records that make it so, and the answer for when they are committed."""
+class Result(Decision[CoordinatorRecord, T]):
+    """What an operation of a shard decides."""
 
-    records: Sequence[CoordinatorRecord]
-    response: T
-    # False where the operation has changed the shard itself: what a classic group does between two generations is
-    # never stored, so its state is not replayed while it is live.
-    replay: bool = True
-    # False where any prefix of the records is a proper state: then many records may be written in several batches.
-    atomic: bool = True
-    # Called once, with None when the records are committed, else with the reason why they may not be.
-    done: Callable[[KafkaError | None], None] | None = None
+    __slots__ = ()
 
 
 # What a timeout does: the wall clock at that moment is all it is given.

@@ -1,11 +1,19 @@
-"""What the quorum hands to those who follow the metadata log: committed records, batch by batch."""
+"""What the quorum hands to those who follow the metadata log: committed records, batch by batch, and snapshots."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from moldau.metadata.records import Message
+from moldau.metadata.records import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    Message,
+    MetadataError,
+)
+
+T = TypeVar("T")
 
 
 class CommittedBatch(NamedTuple):
@@ -34,3 +42,31 @@ class MetadataSnapshot(Protocol):
     def __iter__(self) -> Iterator[Sequence[Message]]:
         """The records, some at a time."""
         ...
+
+
+class MetadataTransaction(Generic[T]):
+    """Holds back what lies between the beginning and the end of a transaction of the log: it may be aborted."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self) -> None:
+        self._held: list[T] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._held is not None
+
+    def admit(self, record: Message, item: T) -> Sequence[T]:
+        """What is to be applied now that this record came; `item` stands for the record."""
+        if isinstance(record, BeginTransactionRecord):
+            self._held = []
+            return ()
+        if isinstance(record, EndTransactionRecord | AbortTransactionRecord):
+            if self._held is None:
+                raise MetadataError("the metadata log ends a transaction that was not begun")
+            held, self._held = self._held, None
+            return held if isinstance(record, EndTransactionRecord) else ()
+        if self._held is not None:
+            self._held.append(item)
+            return ()
+        return (item,)

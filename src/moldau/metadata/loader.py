@@ -8,20 +8,27 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Protocol
 
-from moldau.metadata.committed import CommittedBatch, MetadataSnapshot
+from moldau.metadata.committed import CommittedBatch, MetadataSnapshot, MetadataTransaction
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
-from moldau.metadata.publisher import Publisher
-from moldau.metadata.records import (
-    AbortTransactionRecord,
-    BeginTransactionRecord,
-    EndTransactionRecord,
-    Message,
-    MetadataError,
-)
+from moldau.metadata.records import Message
 
 logger = logging.getLogger("moldau.metadata")
+
+
+class Publisher(Protocol):
+    """A part of the node that follows the metadata: the replica manager opens and closes partitions, the dynamic
+    configuration takes over settings, a coordinator loads its shards.
+
+    Publishers are called in the order they were added, so one may rely on what an earlier one has done.
+    """
+
+    def on_image(self, delta: MetadataDelta, image: MetadataImage) -> None:
+        """`image` holds from now on; `delta` says what is different from the one before. An exception is a fault of
+        the node, not of the metadata: it is reported and the other publishers are still called."""
+        ...
 
 
 class MetadataLoader:
@@ -33,8 +40,7 @@ class MetadataLoader:
         self._on_fault = on_fault
         # What was replayed since `image`.
         self._delta = MetadataDelta(EMPTY_IMAGE)
-        # The records of a metadata transaction that has not ended: they may still be aborted.
-        self._transaction: list[Message] | None = None
+        self._transaction: MetadataTransaction[Message] = MetadataTransaction()
         self._offset = self._epoch = self._timestamp = -1
 
     def add_publisher(self, publisher: Publisher) -> None:
@@ -47,14 +53,15 @@ class MetadataLoader:
 
     def on_commit(self, batch: CommittedBatch, *, more: bool) -> None:
         for record in batch.records:
-            self._replay(record)
+            for due in self._transaction.admit(record, record):
+                self._delta.replay(due)
         self._offset, self._epoch, self._timestamp = batch.last_offset, batch.epoch, batch.timestamp
         if not more:
             self._publish()
 
     def on_snapshot(self, snapshot: MetadataSnapshot, *, more: bool) -> None:
         self._delta = MetadataDelta(self.image, is_snapshot=True)
-        self._transaction = None
+        self._transaction = MetadataTransaction()
         for records in snapshot:
             for record in records:
                 self._delta.replay(record)
@@ -68,24 +75,9 @@ class MetadataLoader:
 
     # ------------------------------------------------------------------------------------------------- internals
 
-    def _replay(self, record: Message) -> None:
-        if isinstance(record, BeginTransactionRecord):
-            self._transaction = []
-        elif isinstance(record, EndTransactionRecord | AbortTransactionRecord):
-            if self._transaction is None:
-                raise MetadataError("the metadata log ends a transaction that was not begun")
-            pending, self._transaction = self._transaction, None
-            if isinstance(record, EndTransactionRecord):
-                for waiting in pending:
-                    self._delta.replay(waiting)
-        elif self._transaction is not None:
-            self._transaction.append(record)
-        else:
-            self._delta.replay(record)
-
     def _publish(self) -> None:
         # No image is taken inside a transaction: it would stand at an offset whose records it lacks.
-        if self._transaction is not None:
+        if self._transaction.is_open:
             return
         delta = self._delta
         image = delta.apply(self._offset, self._epoch, self._timestamp)

@@ -209,13 +209,6 @@ def synced(group: ClassicGroup, member: ClassicMember) -> SyncGroupResponse:
     )
 
 
-def append_error(error: KafkaError) -> ErrorCode:
-    """What a member hears when the group could not be stored."""
-    if error.code in (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.INVALID_FETCH_SIZE):
-        return ErrorCode.UNKNOWN_SERVER_ERROR
-    return error.code
-
-
 def session_key(group_id: str, member_id: str) -> str:
     return f"session {group_id} {member_id}"
 

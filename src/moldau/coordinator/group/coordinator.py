@@ -23,9 +23,19 @@ from moldau.config.broker import BrokerConfig
 from moldau.coordinator.group import listing
 from moldau.coordinator.group.classic_join import Joining
 from moldau.coordinator.group.classic_member import MemberProtocol
-from moldau.coordinator.group.classic_rebalance import append_error
-from moldau.coordinator.group.offset_fetch import failed_group
 from moldau.coordinator.group.record_types import OFFSETS_TOPIC, RECORD_TYPES
+from moldau.coordinator.group.refusals import (
+    append_error,
+    commit_refused,
+    consumer_heartbeat_refused,
+    fetch_refused,
+    heartbeat_refused,
+    join_refused,
+    leave_refused,
+    offset_delete_refused,
+    sync_refused,
+    transactional_commit_refused,
+)
 from moldau.coordinator.group.request_info import RequestInfo
 from moldau.coordinator.group.shard import GroupShard
 from moldau.coordinator.group.topic_pattern import PatternResolver
@@ -106,10 +116,10 @@ class GroupCoordinator:
 
     def join_group(self, info: RequestInfo, request: joins.JoinGroupRequest) -> Deferred[joins.JoinGroupResponse]:
         if not request.group_id:
-            return ready(_join_refused(request, ErrorCode.INVALID_GROUP_ID))
+            return ready(join_refused(request, ErrorCode.INVALID_GROUP_ID))
         low, high = self._config.group_min_session_timeout_ms, self._config.group_max_session_timeout_ms
         if not low <= request.session_timeout_ms <= high:
-            return ready(_join_refused(request, ErrorCode.INVALID_SESSION_TIMEOUT))
+            return ready(join_refused(request, ErrorCode.INVALID_SESSION_TIMEOUT))
         if request.rebalance_timeout_ms == -1:
             # Version 0 has one timeout for both.
             request.rebalance_timeout_ms = request.session_timeout_ms
@@ -117,7 +127,7 @@ class GroupCoordinator:
         answer: Deferred[joins.JoinGroupResponse] = Deferred()
         joining = Joining(info, request, protocols, answer, self._clock.now_ms())
         written = self._write("join", request.group_id, lambda shard: shard.join(joining))
-        _on_failure(written, answer, lambda error: _join_refused(request, append_error(error)))
+        _on_failure(written, answer, lambda error: join_refused(request, append_error(error)))
         return answer
 
     def sync_group(self, info: RequestInfo, request: syncs.SyncGroupRequest) -> Deferred[syncs.SyncGroupResponse]:
@@ -127,20 +137,17 @@ class GroupCoordinator:
             return answer
         now = self._clock.now_ms()
         written = self._write("sync", request.group_id, lambda shard: shard.sync(request, answer, now))
-        _on_failure(written, answer, lambda error: syncs.SyncGroupResponse(error_code=append_error(error)))
+        _on_failure(written, answer, sync_refused)
         return answer
 
     def heartbeat(
         self, info: RequestInfo, request: heartbeats.HeartbeatRequest
     ) -> Deferred[heartbeats.HeartbeatResponse]:
-        def failed(error: KafkaError) -> heartbeats.HeartbeatResponse:
-            # A client cannot do anything about a coordinator that loads, and must not think it was removed.
-            loading = error.code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-            return heartbeats.HeartbeatResponse(error_code=ErrorCode.NONE if loading else error.code)
-
         if not request.group_id:
             return ready(heartbeats.HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID))
-        return recovered(self._write("heartbeat", request.group_id, lambda shard: shard.heartbeat(request)), failed)
+        return recovered(
+            self._write("heartbeat", request.group_id, lambda shard: shard.heartbeat(request)), heartbeat_refused
+        )
 
     def leave_group(self, info: RequestInfo, request: leaves.LeaveGroupRequest) -> Deferred[leaves.LeaveGroupResponse]:
         if not request.group_id:
@@ -150,37 +157,22 @@ class GroupCoordinator:
             request.members = [leaves.MemberIdentity(member_id=request.member_id)]
         now = self._clock.now_ms()
 
-        def failed(error: KafkaError) -> leaves.LeaveGroupResponse:
-            if error.code != ErrorCode.UNKNOWN_MEMBER_ID or single:
-                return leaves.LeaveGroupResponse(error_code=error.code)
-            rows = [
-                leaves.MemberResponse(
-                    member_id=row.member_id, group_instance_id=row.group_instance_id, error_code=error.code
-                )
-                for row in request.members
-            ]
-            return leaves.LeaveGroupResponse(members=rows)
-
         def shaped(response: leaves.LeaveGroupResponse) -> leaves.LeaveGroupResponse:
             if single and response.members:
                 return leaves.LeaveGroupResponse(error_code=response.members[0].error_code)
             return response
 
         written = self._write("leave", request.group_id, lambda shard: shard.leave(request, now))
-        return recovered(mapped(written, shaped), failed)
+        return recovered(mapped(written, shaped), lambda error: leave_refused(request, error, single=single))
 
     # ----------------------------------------------------------------------------------------------- consumer groups
 
     def consumer_group_heartbeat(
         self, info: RequestInfo, request: consumer_heartbeat.ConsumerGroupHeartbeatRequest
     ) -> Deferred[consumer_heartbeat.ConsumerGroupHeartbeatResponse]:
-        def failed(error: KafkaError) -> consumer_heartbeat.ConsumerGroupHeartbeatResponse:
-            return consumer_heartbeat.ConsumerGroupHeartbeatResponse(
-                error_code=append_error(error), error_message=error.message
-            )
-
         if not self.consumer_protocol_enabled:
-            return ready(failed(KafkaError(ErrorCode.UNSUPPORTED_VERSION, "The consumer protocol is switched off.")))
+            off = KafkaError(ErrorCode.UNSUPPORTED_VERSION, "The consumer protocol is switched off.")
+            return ready(consumer_heartbeat_refused(off))
 
         def heartbeat() -> Deferred[consumer_heartbeat.ConsumerGroupHeartbeatResponse]:
             now = self._clock.now_ms()
@@ -189,8 +181,9 @@ class GroupCoordinator:
             )
 
         if not request.subscribed_topic_regex:
-            return recovered(heartbeat(), failed)
-        return recovered(chained(self._patterns.prepare(request.subscribed_topic_regex), heartbeat), failed)
+            return recovered(heartbeat(), consumer_heartbeat_refused)
+        prepared = self._patterns.prepare(request.subscribed_topic_regex)
+        return recovered(chained(prepared, heartbeat), consumer_heartbeat_refused)
 
     @property
     def consumer_protocol_enabled(self) -> bool:
@@ -205,55 +198,20 @@ class GroupCoordinator:
         self, info: RequestInfo, request: commits.OffsetCommitRequest
     ) -> Deferred[commits.OffsetCommitResponse]:
         now = self._clock.now_ms()
-
-        def failed(error: KafkaError) -> commits.OffsetCommitResponse:
-            code = _commit_error(error)
-            return commits.OffsetCommitResponse(
-                topics=[
-                    commits.OffsetCommitResponseTopic(
-                        name=topic.name,
-                        topic_id=topic.topic_id,
-                        partitions=[
-                            commits.OffsetCommitResponsePartition(partition_index=row.partition_index, error_code=code)
-                            for row in topic.partitions
-                        ],
-                    )
-                    for topic in request.topics
-                ]
-            )
-
         written = self._write("commit", request.group_id, lambda shard: shard.commits.commit(info, request, now))
-        return recovered(written, failed)
+        return recovered(written, lambda error: commit_refused(request, error))
 
     def commit_transactional_offsets(
         self, info: RequestInfo, request: transactional.TxnOffsetCommitRequest
     ) -> Deferred[transactional.TxnOffsetCommitResponse]:
         """The producer must have been checked already; the offsets count once its transaction is committed."""
         now = self._clock.now_ms()
-
-        def failed(error: KafkaError) -> transactional.TxnOffsetCommitResponse:
-            code = _commit_error(error)
-            return transactional.TxnOffsetCommitResponse(
-                topics=[
-                    transactional.TxnOffsetCommitResponseTopic(
-                        name=topic.name,
-                        partitions=[
-                            transactional.TxnOffsetCommitResponsePartition(
-                                partition_index=row.partition_index, error_code=code
-                            )
-                            for row in topic.partitions
-                        ],
-                    )
-                    for topic in request.topics
-                ]
-            )
-
         if not request.group_id:
-            return ready(failed(KafkaError(ErrorCode.INVALID_GROUP_ID)))
+            return ready(transactional_commit_refused(request, KafkaError(ErrorCode.INVALID_GROUP_ID)))
         try:
             partition = self.runtime.partition_of(request.group_id)
         except KafkaError as error:
-            return ready(failed(error))
+            return ready(transactional_commit_refused(request, error))
         written = self.runtime.write(
             "transactional commit",
             partition,
@@ -262,7 +220,7 @@ class GroupCoordinator:
             producer_epoch=request.producer_epoch,
             transactional=True,
         )
-        return recovered(written, failed)
+        return recovered(written, lambda error: transactional_commit_refused(request, error))
 
     def complete_transaction(
         self, partition: int, producer_id: int, producer_epoch: int, coordinator_epoch: int, committed: bool
@@ -285,7 +243,7 @@ class GroupCoordinator:
                 request.group_id,
                 lambda shard, committed: shard.fetches.fetch(request, committed, require_stable=False),
             )
-        return recovered(written, lambda error: failed_group(request, error))
+        return recovered(written, lambda error: fetch_refused(request, error))
 
     def delete_offsets(
         self, request: offset_deletion.OffsetDeleteRequest
@@ -293,7 +251,7 @@ class GroupCoordinator:
         if not request.group_id:
             return ready(offset_deletion.OffsetDeleteResponse(error_code=ErrorCode.INVALID_GROUP_ID))
         written = self._write("delete offsets", request.group_id, lambda shard: shard.commits.delete(request))
-        return recovered(written, lambda error: offset_deletion.OffsetDeleteResponse(error_code=append_error(error)))
+        return recovered(written, offset_delete_refused)
 
     # ---------------------------------------------------------------------------------------------------- for tools
 
@@ -384,12 +342,3 @@ def _on_failure(written: Deferred[None], answer: Deferred[T], build: Callable[[K
                 answer.fail(error)
 
     written.then(settled)
-
-
-def _join_refused(request: joins.JoinGroupRequest, code: ErrorCode) -> joins.JoinGroupResponse:
-    return joins.JoinGroupResponse(error_code=code, member_id=request.member_id)
-
-
-def _commit_error(error: KafkaError) -> ErrorCode:
-    too_large = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.INVALID_FETCH_SIZE)
-    return ErrorCode.INVALID_COMMIT_OFFSET_SIZE if error.code in too_large else error.code

@@ -9,7 +9,7 @@ from __future__ import annotations
 from moldau.coordinator.group.classic_group import ClassicGroup, ClassicState
 from moldau.coordinator.group.groups import Groups
 from moldau.coordinator.group.offset_store import CommittedOffset, OffsetStore
-from moldau.errors import ErrorCode, KafkaError
+from moldau.errors import ErrorCode
 from moldau.protocol.messages.offset_fetch import (
     OffsetFetchRequestGroup,
     OffsetFetchResponseGroup,
@@ -74,11 +74,6 @@ class OffsetFetches:
             row.committed_leader_epoch = found.leader_epoch
             row.metadata = found.metadata
         return row
-
-
-def failed_group(request: OffsetFetchRequestGroup, error: KafkaError) -> OffsetFetchResponseGroup:
-    """The answer for a group whose offsets cannot be read."""
-    return OffsetFetchResponseGroup(group_id=request.group_id, error_code=error.code)
 
 
 def _other_topic(stored: Uuid, asked: Uuid) -> bool:
