@@ -12,6 +12,7 @@ from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import PartitionRegistration
 from moldau.protocol.records import Record, encode_batch
+from moldau.replica.delayed_fetch import DelayedFetch, WaitingRead
 from moldau.replica.delayed_outcomes import PendingAppend, PendingDelete, PendingForce
 from moldau.replica.partition import NO_REPLICA, DivergingEpoch, Partition
 from moldau.runtime.clock import SystemClock
@@ -263,3 +264,71 @@ def test_a_stranger_is_no_follower(stage: Stage) -> None:
         with pytest.raises(KafkaError) as error:
             stage.read(0, follower=stranger)
         assert refused(error) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+# -------------------------------------------------------------------------------------------------- who waits, for what
+
+
+class Waiting:
+    """A fetch that waits at `offset` of the partition for `min_bytes`."""
+
+    def __init__(self, stage: Stage, offset: int, min_bytes: int = 1, *, follower: bool = False) -> None:
+        read = WaitingRead(stage.partition, offset, 1 << 20)
+        self.operation = DelayedFetch([read], min_bytes, committed=False, follower=follower, respond=lambda: None)
+
+    @property
+    def ready(self) -> bool:
+        return self.operation.ready()
+
+
+def test_a_fetch_waits_until_there_is_enough(stage: Stage) -> None:
+    stage.lead(1, isr=(1, 2))
+    client, follower = Waiting(stage, 0), Waiting(stage, 0, follower=True)
+    assert not client.ready
+    stage.append(1)
+    size = stage.log.bytes_between(0, 1)
+    assert follower.ready
+    assert not client.ready, "nothing of it is committed"
+    stage.partition.follower_fetched(2, 1, 0, 1, 1100, lambda partition, isr: None)
+    assert client.ready
+    assert Waiting(stage, 0, size).ready
+    assert not Waiting(stage, 0, size + 1).ready
+
+
+def test_a_fetch_stops_waiting_where_it_can_only_be_refused(stage: Stage) -> None:
+    stage.lead(1, replicas=(1,))
+    stage.append(3)
+    at_the_end = Waiting(stage, 3)
+    assert not at_the_end.ready
+    # A new epoch, another leader.
+    stage.lead(2, replicas=(1,))
+    assert at_the_end.ready
+    at_the_end = Waiting(stage, 3)
+    stage.follow(2)
+    assert at_the_end.ready
+    # The log is shorter, or begins later, than where it waits.
+    stage.lead(3, replicas=(1,))
+    beyond = Waiting(stage, 4)
+    assert beyond.ready
+    before = Waiting(stage, 0, 1 << 20)
+    assert not before.ready
+    stage.log.advance_log_start(1)
+    assert before.ready
+    assert not Waiting(stage, 1, 1 << 20).ready
+
+
+def test_only_a_leader_with_followers_gives_some_up(stage: Stage) -> None:
+    asked: list[tuple[int, ...]] = []
+
+    def ask(partition: Partition, isr: tuple[int, ...]) -> None:
+        asked.append(isr)
+
+    stage.lead(1, isr=(1,), replicas=(1,))
+    stage.partition.shrink_isr(10**9, 1, ask)
+    stage.lead(2, isr=(1, 2))
+    stage.follow(3)
+    stage.partition.shrink_isr(10**9, 1, ask)
+    assert asked == []
+    stage.lead(4, isr=(1, 2))
+    stage.partition.shrink_isr(10**9, 1, ask)
+    assert asked == [(1,)]

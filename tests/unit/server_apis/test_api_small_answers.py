@@ -314,3 +314,32 @@ def test_what_a_produce_answer_says_besides_its_code(stage: Stage) -> None:
     code, offset, appended, start = produce("stamped")
     assert (code, offset, start) == (0, 0, 0)
     assert appended > stamp
+
+
+def test_what_records_may_be_deleted(stage: Stage) -> None:
+    stage.node.create_topic("deleted-from")
+    stage.node.create_topic("table", **{"cleanup.policy": "compact"})
+    stage.node.create_topic("both", **{"cleanup.policy": "compact,delete"})
+    for topic in ("deleted-from", "both"):
+        batch = encode_batch([Record(index, 1_700_000_000_000, b"key", b"value", []) for index in range(4)])
+        row = produces.PartitionProduceData(index=0, records=batch)
+        data = produces.TopicProduceData(name=topic, partition_data=[row])
+        stage.ask(produces.ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[data]), 9, produces.ProduceResponse)
+
+    def delete(topic: str, offset: int) -> tuple[int, int]:
+        row = DeleteRecordsPartition(partition_index=0, offset=offset)
+        request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name=topic, partitions=[row])], timeout_ms=1000)
+        (answer,) = stage.ask(request, 2, DeleteRecordsResponse).topics[0].partitions
+        return answer.error_code, answer.low_watermark
+
+    out_of_range = (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
+    assert delete("deleted-from", -2) == out_of_range
+    assert delete("deleted-from", 5) == out_of_range
+    assert delete("deleted-from", 0) == (0, 0)
+    assert delete("deleted-from", 3) == (0, 3)
+    assert delete("deleted-from", 1) == (0, 3)
+    assert delete("deleted-from", 4) == (0, 4)
+    assert delete("both", -1) == (0, 4)
+    assert delete("table", 0) == (ErrorCode.POLICY_VIOLATION, -1)
+    assert delete("missing", 0) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
+    assert delete("__consumer_offsets", 0) == (ErrorCode.INVALID_TOPIC_EXCEPTION, -1)
