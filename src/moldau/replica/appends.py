@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Final, TypeAlias, TypeVar
+from types import GeneratorType
+from typing import Final, TypeAlias, TypeVar, cast
 
 from moldau.deferred import Deferred, pass_on, settle
 from moldau.errors import ErrorCode, KafkaError
@@ -179,7 +180,8 @@ class Appends:
             return prepared
         slicer = self._replicas.slicer
         if not self._pending:
-            return slicer.value_of(answer())
+            result = answer()
+            return slicer.run(result) if isinstance(result, GeneratorType) else cast(A, result)
         later: Deferred[A] = Deferred()
 
         def known() -> None:

@@ -8,7 +8,8 @@ something was appended all of it is read again, because the answer has to carry 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias, TypeVar
+from types import GeneratorType
+from typing import Final, TypeAlias, TypeVar, cast
 
 from moldau.deferred import Deferred, settle
 from moldau.errors import KafkaError
@@ -77,7 +78,8 @@ class Reads:
 
     def run(self, max_wait_ms: int, answer: Answer[A]) -> A | Deferred[A]:
         """Reads and answers, or waits until there is enough or the time is over."""
-        self._begin()
+        if self.results:
+            self._begin_again()
         if len(self._asked) > _PIECE:
             return self._replicas.slicer.run(self._run_many(max_wait_ms, answer))
         self._read(self._asked)
@@ -91,7 +93,8 @@ class Reads:
 
     def _answer_or_wait(self, max_wait_ms: int, answer: Answer[A]) -> A | Deferred[A]:
         if self._found >= self._min_bytes or max_wait_ms <= 0 or self.failed or self.diverging or not self._asked:
-            return self._replicas.slicer.value_of(answer())
+            result = answer()
+            return self._replicas.slicer.run(result) if isinstance(result, GeneratorType) else cast(A, result)
         later: Deferred[A] = Deferred()
         waiting = [
             WaitingRead(partition, asked[2], asked[3])
@@ -119,7 +122,7 @@ class Reads:
         hosted = (replicas.by_id if self._by_id else replicas.by_name).get(topic)  # type: ignore[arg-type]
         return hosted.partitions.get(index) if hosted is not None else None
 
-    def _begin(self) -> None:
+    def _begin_again(self) -> None:
         self.results = []
         self.failed = False
         self.diverging.clear()

@@ -181,7 +181,11 @@ class Reactor:
                 before, now = now, time.monotonic()
                 if now - before > HELD_SECONDS:
                     _tell_held(handler, now - before)
-        self._note_heard(polled, len(ready))
+        if len(ready) < EVENTS_PER_TURN:
+            self._heard = polled
+            self._round_served = 0
+        else:
+            self._note_round(polled, len(ready))
         if self._from_threads:
             self._run_from_threads()
         if self._ready:
@@ -193,12 +197,8 @@ class Reactor:
             senders, self._unflushed = self._unflushed, []
             self._run_all([sender.flush for sender in senders])
 
-    def _note_heard(self, polled: float, served: int) -> None:
-        if served < EVENTS_PER_TURN:
-            self._heard = polled
-            self._round_served = 0
-            return
-        # Others may be ready as well. They come first in the next turns; after as many as there are, all had theirs.
+    def _note_round(self, polled: float, served: int) -> None:
+        """Others may be ready as well. They come first in the next turns; after as many as there are all had theirs."""
         if not self._round_served:
             self._round_began = polled
         self._round_served += served
