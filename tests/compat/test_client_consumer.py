@@ -360,7 +360,7 @@ def test_commits_are_remembered(bootstrap: str, consume: Consume, topic: str) ->
 def test_without_a_group_there_is_nothing_to_commit_to(bootstrap: str, consume: Consume, topic: str) -> None:
     consumer = consume()
     consumer.assign([TopicPartition(topic, 0)])
-    with pytest.raises(errors.KafkaConfigurationError):
+    with pytest.raises(errors.IllegalStateError):
         consumer.commit()
     with pytest.raises(errors.IllegalStateError):
         consumer.subscribe([topic])
