@@ -40,6 +40,8 @@ class StructReader:
         if self._in_slices:
             head, returns = "def read_slices(", f"{out.primitive('Slices')}[{returns}]"
         with out.opened(head, parameters, f") -> {returns}:"):
+            if self._in_slices:
+                out.line(f"{out.primitive('check_count')}(count)")
             out.line(f"items: list[{name}] = []")
             ranges = list(encodings(self._message, self._struct))
             for index, (versions, flexible) in enumerate(ranges):

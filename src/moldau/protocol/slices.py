@@ -13,6 +13,7 @@ from itertools import islice
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
+from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.arrays import read_many, read_uuids
 from moldau.types import Uuid
 
@@ -23,12 +24,21 @@ T = TypeVar("T")
 
 Slices: TypeAlias = Generator[int, None, T]
 
+# What a request may name at most, counting the elements of all its arrays: far above what any honest client asks for.
+MOST_ELEMENTS: Final = 200_000
+
 # Elements between two pauses, for those without arrays of their own: some tens of microseconds.
 _PIECE: Final = 32
 # Elements that are freed in one go.
 _MANY: Final = 256
 # References to a list that only its message holds, seen from a function that has it in its hands.
 _OURS: Final = 3
+
+
+def check_count(count: int) -> None:
+    """Refuses an array that alone is more than a request may have, before any of it is read."""
+    if count > MOST_ELEMENTS:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"An array of {count} elements is not taken.")
 
 
 def struct_slices(
@@ -38,6 +48,7 @@ def struct_slices(
         items, pos = read_all(data, pos, version, count)
         yield count
         return items, pos
+    check_count(count)
     items = []
     while count:
         size = min(count, _PIECE)
@@ -51,6 +62,7 @@ def struct_slices(
 def value_slices(
     read: Callable[[Any, int], tuple[T, int]], data: Any, pos: int, count: int
 ) -> Slices[tuple[list[T], int]]:
+    check_count(count)
     values: list[T] = []
     while count:
         size = min(count, _PIECE)
@@ -62,6 +74,7 @@ def value_slices(
 
 
 def uuid_slices(data: Any, pos: int, count: int) -> Slices[tuple[list[Uuid], int]]:
+    check_count(count)
     values: list[Uuid] = []
     while count:
         size = min(count, _PIECE)

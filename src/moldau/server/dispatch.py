@@ -27,6 +27,7 @@ from moldau.deferred import Deferred
 from moldau.errors import KafkaError
 from moldau.protocol.api import ENTRIES, ApiKey, request_header_version, response_header_version
 from moldau.protocol.message import Message
+from moldau.protocol.slices import MOST_ELEMENTS
 from moldau.runtime.ports import Chunk
 from moldau.server.parts import Parts
 from moldau.slicing import Work
@@ -41,9 +42,6 @@ class Declined(Enum):
 
 
 DECLINED: Final = Declined.DECLINED
-
-# What a request may name at most, counting the elements of all its arrays: far above what any honest client asks for.
-MOST_ELEMENTS: Final = 200_000
 
 Handler: TypeAlias = "Callable[[RequestContext, Any], Message | Deferred[Any] | Work[Any] | None]"
 RawAnswer: TypeAlias = list[Chunk] | Deferred[Any] | Literal[Declined.DECLINED] | None

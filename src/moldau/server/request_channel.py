@@ -44,7 +44,7 @@ _put_length = Struct(">i").pack_into
 # Bytes of a request up to which it is decoded in one go: some milliseconds, however they are used.
 LARGE_REQUEST: Final = 8192
 # Bytes of a request at most, unless it carries records.
-MOST_BYTES: Final = 32 << 20
+MOST_BYTES: Final = 16 << 20
 # Elements of a request from which on it is not refused in its own words, with the code for each thing that it named,
 # and is freed in slices.
 _MANY_ELEMENTS: Final = 5000

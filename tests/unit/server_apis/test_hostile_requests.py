@@ -119,13 +119,17 @@ def test_somebody_else_is_answered_before(
 
 def test_what_is_far_too_much_is_refused(node: InProcessNode) -> None:
     topics = [MetadataRequestTopic(name="nowhere")] * 250_000
-    answered = send_beside(node, request_frame(MetadataRequest(topics=topics, allow_auto_topic_creation=False), 13))
-    response = MetadataResponse.decode(answered.sent[0][9:], 13)
-    assert response.error_code == ErrorCode.INVALID_REQUEST
-    # Before version 13 the answer has no place for that.
-    closed = send_beside(node, request_frame(MetadataRequest(topics=topics, allow_auto_topic_creation=False), 9))
-    assert closed.closed is not None
-    assert "more than 200000" in closed.closed
+    request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
+    assert node.ask(request, 13, MetadataResponse).error_code == ErrorCode.INVALID_REQUEST
+    # Before version 13 the answer has no place for that, and the connection is closed.
+    assert "An array of 250000 elements" in node.ask(request, 9, MetadataResponse)
+
+
+def test_too_much_in_many_arrays_is_refused_as_well(node: InProcessNode) -> None:
+    topic = ListOffsetsTopic(name="nowhere", partitions=[ListOffsetsPartition(timestamp=-1)] * 1000)
+    wire = send_beside(node, request_frame(ListOffsetsRequest(replica_id=-1, topics=[topic] * 250), 9))
+    assert wire.closed is not None
+    assert "more than 200000" in wire.closed
 
 
 def test_an_honest_request_of_thousands_is_answered_in_full(node: InProcessNode) -> None:

@@ -24,7 +24,7 @@ from moldau.protocol.arrays import (
 )
 from moldau.protocol.message import UNSET, Message, Struct, new, no_such_field, no_tags
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string, read_string, string
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, check_count, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -91,6 +91,7 @@ class AddPartitionsToTxnTopic(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[AddPartitionsToTxnTopic], int]]:
+        check_count(count)
         items: list[AddPartitionsToTxnTopic] = []
         if version >= 3:
             for _ in range(count):
@@ -180,6 +181,7 @@ class AddPartitionsToTxnTransaction(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[AddPartitionsToTxnTransaction], int]]:
+        check_count(count)
         items: list[AddPartitionsToTxnTransaction] = []
         for _ in range(count):
             item = new(AddPartitionsToTxnTransaction)
@@ -328,6 +330,7 @@ class AddPartitionsToTxnRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[AddPartitionsToTxnRequest], int]]:
+        check_count(count)
         items: list[AddPartitionsToTxnRequest] = []
         if version >= 3:
             for _ in range(count):

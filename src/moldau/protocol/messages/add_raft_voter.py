@@ -20,7 +20,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, struct_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -148,6 +148,7 @@ class AddRaftVoterRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AddRaftVoterRequest], int]]:
+        check_count(count)
         items: list[AddRaftVoterRequest] = []
         for _ in range(count):
             item = new(AddRaftVoterRequest)

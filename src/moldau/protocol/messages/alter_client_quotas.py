@@ -24,7 +24,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -208,6 +208,7 @@ class RequestEntryData(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestEntryData], int]]:
+        check_count(count)
         items: list[RequestEntryData] = []
         if version >= 1:
             for _ in range(count):
@@ -316,6 +317,7 @@ class AlterClientQuotasRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[AlterClientQuotasRequest], int]]:
+        check_count(count)
         items: list[AlterClientQuotasRequest] = []
         if version >= 1:
             for _ in range(count):

@@ -24,7 +24,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -159,6 +159,7 @@ class AlterConfigsResource(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AlterConfigsResource], int]]:
+        check_count(count)
         items: list[AlterConfigsResource] = []
         if version >= 2:
             for _ in range(count):
@@ -260,6 +261,7 @@ class AlterConfigsRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AlterConfigsRequest], int]]:
+        check_count(count)
         items: list[AlterConfigsRequest] = []
         if version >= 2:
             for _ in range(count):

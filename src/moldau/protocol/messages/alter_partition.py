@@ -14,7 +14,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_array_count, compact_int32s, read_compact_count, read_compact_int32s
 from moldau.protocol.message import UNSET, Message, Struct, new, no_such_field
 from moldau.protocol.primitives import fixed, null_sent
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -147,6 +147,7 @@ class RequestPartitionData(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestPartitionData], int]]:
+        check_count(count)
         items: list[RequestPartitionData] = []
         for _ in range(count):
             item = new(RequestPartitionData)
@@ -218,6 +219,7 @@ class RequestTopicData(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestTopicData], int]]:
+        check_count(count)
         items: list[RequestTopicData] = []
         for _ in range(count):
             item = new(RequestTopicData)
@@ -286,6 +288,7 @@ class AlterPartitionRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AlterPartitionRequest], int]]:
+        check_count(count)
         items: list[AlterPartitionRequest] = []
         for _ in range(count):
             item = new(AlterPartitionRequest)

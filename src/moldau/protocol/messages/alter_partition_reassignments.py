@@ -21,7 +21,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, check_count, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -73,6 +73,7 @@ class ReassignablePartition(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ReassignablePartition], int]]:
+        check_count(count)
         items: list[ReassignablePartition] = []
         for _ in range(count):
             item = new(ReassignablePartition)
@@ -131,6 +132,7 @@ class ReassignableTopic(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ReassignableTopic], int]]:
+        check_count(count)
         items: list[ReassignableTopic] = []
         for _ in range(count):
             item = new(ReassignableTopic)
@@ -228,6 +230,7 @@ class AlterPartitionReassignmentsRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[AlterPartitionReassignmentsRequest], int]]:
+        check_count(count)
         items: list[AlterPartitionReassignmentsRequest] = []
         for _ in range(count):
             item = new(AlterPartitionReassignmentsRequest)

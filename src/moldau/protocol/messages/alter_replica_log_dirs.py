@@ -22,7 +22,7 @@ from moldau.protocol.arrays import (
 )
 from moldau.protocol.message import UNSET, Message, Struct, new, no_tags
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string, read_string, string
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, check_count, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -87,6 +87,7 @@ class AlterReplicaLogDirTopic(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[AlterReplicaLogDirTopic], int]]:
+        check_count(count)
         items: list[AlterReplicaLogDirTopic] = []
         if version >= 2:
             for _ in range(count):
@@ -173,6 +174,7 @@ class AlterReplicaLogDir(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AlterReplicaLogDir], int]]:
+        check_count(count)
         items: list[AlterReplicaLogDir] = []
         if version >= 2:
             for _ in range(count):
@@ -267,6 +269,7 @@ class AlterReplicaLogDirsRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[AlterReplicaLogDirsRequest], int]]:
+        check_count(count)
         items: list[AlterReplicaLogDirsRequest] = []
         if version >= 2:
             for _ in range(count):

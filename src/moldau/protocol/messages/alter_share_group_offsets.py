@@ -16,7 +16,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -122,6 +122,7 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[AlterShareGroupOffsetsRequestTopic], int]]:
+        check_count(count)
         items: list[AlterShareGroupOffsetsRequestTopic] = []
         for _ in range(count):
             item = new(AlterShareGroupOffsetsRequestTopic)
@@ -197,6 +198,7 @@ class AlterShareGroupOffsetsRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[AlterShareGroupOffsetsRequest], int]]:
+        check_count(count)
         items: list[AlterShareGroupOffsetsRequest] = []
         for _ in range(count):
             item = new(AlterShareGroupOffsetsRequest)

@@ -18,7 +18,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -180,6 +180,7 @@ class AlterUserScramCredentialsRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[AlterUserScramCredentialsRequest], int]]:
+        check_count(count)
         items: list[AlterUserScramCredentialsRequest] = []
         for _ in range(count):
             item = new(AlterUserScramCredentialsRequest)

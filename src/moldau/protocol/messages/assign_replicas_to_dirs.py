@@ -9,7 +9,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_array_count, read_compact_count
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import fixed, null_sent
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -95,6 +95,7 @@ class RequestTopicData(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestTopicData], int]]:
+        check_count(count)
         items: list[RequestTopicData] = []
         for _ in range(count):
             item = new(RequestTopicData)
@@ -156,6 +157,7 @@ class RequestDirectoryData(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestDirectoryData], int]]:
+        check_count(count)
         items: list[RequestDirectoryData] = []
         for _ in range(count):
             item = new(RequestDirectoryData)
@@ -235,6 +237,7 @@ class AssignReplicasToDirsRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[AssignReplicasToDirsRequest], int]]:
+        check_count(count)
         items: list[AssignReplicasToDirsRequest] = []
         for _ in range(count):
             item = new(AssignReplicasToDirsRequest)

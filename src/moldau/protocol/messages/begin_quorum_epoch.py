@@ -24,7 +24,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import check_tag_end, keep_tag, read_tag, read_tag_count, read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -163,6 +163,7 @@ class RequestTopicData(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestTopicData], int]]:
+        check_count(count)
         items: list[RequestTopicData] = []
         if version >= 1:
             for _ in range(count):
@@ -326,6 +327,7 @@ class BeginQuorumEpochRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[BeginQuorumEpochRequest], int]]:
+        check_count(count)
         items: list[BeginQuorumEpochRequest] = []
         if version >= 1:
             for _ in range(count):

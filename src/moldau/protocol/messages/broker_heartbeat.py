@@ -14,7 +14,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_uuids, read_compact_count, read_uuids
 from moldau.protocol.message import UNSET, Message, new, no_such_field
 from moldau.protocol.primitives import fixed, null_sent
-from moldau.protocol.slices import Slices, uuid_slices
+from moldau.protocol.slices import Slices, check_count, uuid_slices
 from moldau.protocol.tagged_fields import (
     check_tag_end,
     keep_tag,
@@ -155,6 +155,7 @@ class BrokerHeartbeatRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[BrokerHeartbeatRequest], int]]:
+        check_count(count)
         items: list[BrokerHeartbeatRequest] = []
         for _ in range(count):
             item = new(BrokerHeartbeatRequest)

@@ -23,7 +23,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, struct_slices, uuid_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, uuid_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -246,6 +246,7 @@ class BrokerRegistrationRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[BrokerRegistrationRequest], int]]:
+        check_count(count)
         items: list[BrokerRegistrationRequest] = []
         for _ in range(count):
             item = new(BrokerRegistrationRequest)

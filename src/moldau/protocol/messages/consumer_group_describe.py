@@ -27,7 +27,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, value_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -91,6 +91,7 @@ class ConsumerGroupDescribeRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[ConsumerGroupDescribeRequest], int]]:
+        check_count(count)
         items: list[ConsumerGroupDescribeRequest] = []
         for _ in range(count):
             item = new(ConsumerGroupDescribeRequest)

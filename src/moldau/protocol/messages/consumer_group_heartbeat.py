@@ -28,7 +28,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, value_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -82,6 +82,7 @@ class RequestTopicPartitions(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[RequestTopicPartitions], int]]:
+        check_count(count)
         items: list[RequestTopicPartitions] = []
         for _ in range(count):
             item = new(RequestTopicPartitions)
@@ -228,6 +229,7 @@ class ConsumerGroupHeartbeatRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[ConsumerGroupHeartbeatRequest], int]]:
+        check_count(count)
         items: list[ConsumerGroupHeartbeatRequest] = []
         for _ in range(count):
             item = new(ConsumerGroupHeartbeatRequest)

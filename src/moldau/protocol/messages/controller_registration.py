@@ -16,7 +16,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, struct_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -181,6 +181,7 @@ class ControllerRegistrationRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[ControllerRegistrationRequest], int]]:
+        check_count(count)
         items: list[ControllerRegistrationRequest] = []
         for _ in range(count):
             item = new(ControllerRegistrationRequest)

@@ -26,7 +26,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -196,6 +196,7 @@ class CreateAclsRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[CreateAclsRequest], int]]:
+        check_count(count)
         items: list[CreateAclsRequest] = []
         if version >= 2:
             for _ in range(count):

@@ -27,7 +27,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, struct_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -191,6 +191,7 @@ class CreateDelegationTokenRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[CreateDelegationTokenRequest], int]]:
+        check_count(count)
         items: list[CreateDelegationTokenRequest] = []
         if version >= 2:
             for _ in range(count):

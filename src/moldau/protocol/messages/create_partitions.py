@@ -36,7 +36,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, check_count, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -96,6 +96,7 @@ class CreatePartitionsAssignment(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[CreatePartitionsAssignment], int]]:
+        check_count(count)
         items: list[CreatePartitionsAssignment] = []
         if version >= 2:
             for _ in range(count):
@@ -204,6 +205,7 @@ class CreatePartitionsTopic(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[CreatePartitionsTopic], int]]:
+        check_count(count)
         items: list[CreatePartitionsTopic] = []
         if version >= 2:
             for _ in range(count):
@@ -320,6 +322,7 @@ class CreatePartitionsRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[CreatePartitionsRequest], int]]:
+        check_count(count)
         items: list[CreatePartitionsRequest] = []
         if version >= 2:
             for _ in range(count):

@@ -36,7 +36,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import check_tag_end, keep_tag, read_tag, read_tag_count, read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -108,6 +108,7 @@ class CreatableReplicaAssignment(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[CreatableReplicaAssignment], int]]:
+        check_count(count)
         items: list[CreatableReplicaAssignment] = []
         if version >= 5:
             for _ in range(count):
@@ -279,6 +280,7 @@ class CreatableTopic(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[CreatableTopic], int]]:
+        check_count(count)
         items: list[CreatableTopic] = []
         if version >= 5:
             for _ in range(count):
@@ -396,6 +398,7 @@ class CreateTopicsRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[CreateTopicsRequest], int]]:
+        check_count(count)
         items: list[CreateTopicsRequest] = []
         if version >= 5:
             for _ in range(count):

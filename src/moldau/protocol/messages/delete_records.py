@@ -13,7 +13,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import array_count, compact_array_count, read_compact_count, read_count
 from moldau.protocol.message import UNSET, Message, Struct, new, no_tags
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string, read_string, string
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -131,6 +131,7 @@ class DeleteRecordsTopic(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[DeleteRecordsTopic], int]]:
+        check_count(count)
         items: list[DeleteRecordsTopic] = []
         if version >= 2:
             for _ in range(count):
@@ -234,6 +235,7 @@ class DeleteRecordsRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[DeleteRecordsRequest], int]]:
+        check_count(count)
         items: list[DeleteRecordsRequest] = []
         if version >= 2:
             for _ in range(count):

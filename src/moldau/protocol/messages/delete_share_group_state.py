@@ -16,7 +16,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -101,6 +101,7 @@ class DeleteStateData(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[DeleteStateData], int]]:
+        check_count(count)
         items: list[DeleteStateData] = []
         for _ in range(count):
             item = new(DeleteStateData)
@@ -171,6 +172,7 @@ class DeleteShareGroupStateRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[DeleteShareGroupStateRequest], int]]:
+        check_count(count)
         items: list[DeleteShareGroupStateRequest] = []
         for _ in range(count):
             item = new(DeleteShareGroupStateRequest)

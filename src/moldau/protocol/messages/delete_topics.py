@@ -33,7 +33,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, struct_slices, value_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -174,6 +174,7 @@ class DeleteTopicsRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[DeleteTopicsRequest], int]]:
+        check_count(count)
         items: list[DeleteTopicsRequest] = []
         if version >= 4:
             for _ in range(count):

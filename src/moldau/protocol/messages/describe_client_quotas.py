@@ -26,7 +26,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -167,6 +167,7 @@ class DescribeClientQuotasRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[DescribeClientQuotasRequest], int]]:
+        check_count(count)
         items: list[DescribeClientQuotasRequest] = []
         if version >= 1:
             for _ in range(count):

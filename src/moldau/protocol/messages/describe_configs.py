@@ -36,7 +36,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, value_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -135,6 +135,7 @@ class DescribeConfigsResource(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[DescribeConfigsResource], int]]:
+        check_count(count)
         items: list[DescribeConfigsResource] = []
         if version >= 4:
             for _ in range(count):
@@ -261,6 +262,7 @@ class DescribeConfigsRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[DescribeConfigsRequest], int]]:
+        check_count(count)
         items: list[DescribeConfigsRequest] = []
         if version >= 4:
             for _ in range(count):

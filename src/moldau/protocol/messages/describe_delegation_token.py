@@ -27,7 +27,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -161,6 +161,7 @@ class DescribeDelegationTokenRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[DescribeDelegationTokenRequest], int]]:
+        check_count(count)
         items: list[DescribeDelegationTokenRequest] = []
         if version >= 2:
             for _ in range(count):

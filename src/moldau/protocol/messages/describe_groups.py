@@ -39,7 +39,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, value_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -120,6 +120,7 @@ class DescribeGroupsRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[DescribeGroupsRequest], int]]:
+        check_count(count)
         items: list[DescribeGroupsRequest] = []
         if version >= 5:
             for _ in range(count):

@@ -34,7 +34,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, check_count, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -103,6 +103,7 @@ class DescribableLogDirTopic(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[DescribableLogDirTopic], int]]:
+        check_count(count)
         items: list[DescribableLogDirTopic] = []
         if version >= 2:
             for _ in range(count):
@@ -203,6 +204,7 @@ class DescribeLogDirsRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[DescribeLogDirsRequest], int]]:
+        check_count(count)
         items: list[DescribeLogDirsRequest] = []
         if version >= 2:
             for _ in range(count):

@@ -16,7 +16,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, check_count, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -62,6 +62,7 @@ class TopicRequest(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[TopicRequest], int]]:
+        check_count(count)
         items: list[TopicRequest] = []
         for _ in range(count):
             item = new(TopicRequest)
@@ -125,6 +126,7 @@ class DescribeProducersRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[DescribeProducersRequest], int]]:
+        check_count(count)
         items: list[DescribeProducersRequest] = []
         for _ in range(count):
             item = new(DescribeProducersRequest)

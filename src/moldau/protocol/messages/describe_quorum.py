@@ -21,7 +21,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -110,6 +110,7 @@ class RequestTopicData(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestTopicData], int]]:
+        check_count(count)
         items: list[RequestTopicData] = []
         for _ in range(count):
             item = new(RequestTopicData)
@@ -170,6 +171,7 @@ class DescribeQuorumRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[DescribeQuorumRequest], int]]:
+        check_count(count)
         items: list[DescribeQuorumRequest] = []
         for _ in range(count):
             item = new(DescribeQuorumRequest)

@@ -21,7 +21,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, check_count, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -80,6 +80,7 @@ class DescribeShareGroupOffsetsRequestTopic(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[DescribeShareGroupOffsetsRequestTopic], int]]:
+        check_count(count)
         items: list[DescribeShareGroupOffsetsRequestTopic] = []
         for _ in range(count):
             item = new(DescribeShareGroupOffsetsRequestTopic)
@@ -157,6 +158,7 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[DescribeShareGroupOffsetsRequestGroup], int]]:
+        check_count(count)
         items: list[DescribeShareGroupOffsetsRequestGroup] = []
         for _ in range(count):
             item = new(DescribeShareGroupOffsetsRequestGroup)
@@ -228,6 +230,7 @@ class DescribeShareGroupOffsetsRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[DescribeShareGroupOffsetsRequest], int]]:
+        check_count(count)
         items: list[DescribeShareGroupOffsetsRequest] = []
         for _ in range(count):
             item = new(DescribeShareGroupOffsetsRequest)

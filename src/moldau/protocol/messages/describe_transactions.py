@@ -16,7 +16,7 @@ from moldau.protocol.arrays import (
 )
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string
-from moldau.protocol.slices import Slices, value_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -71,6 +71,7 @@ class DescribeTransactionsRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[DescribeTransactionsRequest], int]]:
+        check_count(count)
         items: list[DescribeTransactionsRequest] = []
         for _ in range(count):
             item = new(DescribeTransactionsRequest)

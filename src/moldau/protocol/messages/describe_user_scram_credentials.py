@@ -17,7 +17,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -115,6 +115,7 @@ class DescribeUserScramCredentialsRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[DescribeUserScramCredentialsRequest], int]]:
+        check_count(count)
         items: list[DescribeUserScramCredentialsRequest] = []
         for _ in range(count):
             item = new(DescribeUserScramCredentialsRequest)

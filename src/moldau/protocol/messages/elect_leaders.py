@@ -36,7 +36,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, check_count, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -97,6 +97,7 @@ class TopicPartitions(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[TopicPartitions], int]]:
+        check_count(count)
         items: list[TopicPartitions] = []
         if version >= 2:
             for _ in range(count):
@@ -221,6 +222,7 @@ class ElectLeadersRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ElectLeadersRequest], int]]:
+        check_count(count)
         items: list[ElectLeadersRequest] = []
         if version >= 2:
             for _ in range(count):

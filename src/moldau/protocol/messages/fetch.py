@@ -50,7 +50,7 @@ from moldau.protocol.primitives import (
     view_nullable_compact_string,
     view_string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import (
     check_tag_end,
     keep_tag,
@@ -362,6 +362,7 @@ class FetchTopic(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[FetchTopic], int]]:
+        check_count(count)
         items: list[FetchTopic] = []
         if version >= 12:
             for _ in range(count):
@@ -467,6 +468,7 @@ class ForgottenTopic(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ForgottenTopic], int]]:
+        check_count(count)
         items: list[ForgottenTopic] = []
         if version >= 12:
             for _ in range(count):
@@ -764,6 +766,7 @@ class FetchRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[FetchRequest], int]]:
+        check_count(count)
         items: list[FetchRequest] = []
         if version >= 12:
             for _ in range(count):

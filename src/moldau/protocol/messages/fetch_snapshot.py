@@ -21,7 +21,7 @@ from moldau.protocol.primitives import (
     read_nullable_compact_string,
     view_compact_string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import (
     check_tag_end,
     keep_tag,
@@ -191,6 +191,7 @@ class RequestTopicSnapshot(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestTopicSnapshot], int]]:
+        check_count(count)
         items: list[RequestTopicSnapshot] = []
         for _ in range(count):
             item = new(RequestTopicSnapshot)
@@ -280,6 +281,7 @@ class FetchSnapshotRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[FetchSnapshotRequest], int]]:
+        check_count(count)
         items: list[FetchSnapshotRequest] = []
         for _ in range(count):
             item = new(FetchSnapshotRequest)

@@ -28,7 +28,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, value_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -133,6 +133,7 @@ class FindCoordinatorRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[FindCoordinatorRequest], int]]:
+        check_count(count)
         items: list[FindCoordinatorRequest] = []
         if version >= 3:
             for _ in range(count):

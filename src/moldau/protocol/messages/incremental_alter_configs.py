@@ -24,7 +24,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -167,6 +167,7 @@ class AlterConfigsResource(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AlterConfigsResource], int]]:
+        check_count(count)
         items: list[AlterConfigsResource] = []
         if version >= 1:
             for _ in range(count):
@@ -273,6 +274,7 @@ class IncrementalAlterConfigsRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[IncrementalAlterConfigsRequest], int]]:
+        check_count(count)
         items: list[IncrementalAlterConfigsRequest] = []
         if version >= 1:
             for _ in range(count):

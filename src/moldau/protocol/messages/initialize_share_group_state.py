@@ -16,7 +16,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -105,6 +105,7 @@ class InitializeStateData(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[InitializeStateData], int]]:
+        check_count(count)
         items: list[InitializeStateData] = []
         for _ in range(count):
             item = new(InitializeStateData)
@@ -175,6 +176,7 @@ class InitializeShareGroupStateRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[InitializeShareGroupStateRequest], int]]:
+        check_count(count)
         items: list[InitializeShareGroupStateRequest] = []
         for _ in range(count):
             item = new(InitializeShareGroupStateRequest)

@@ -35,7 +35,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -234,6 +234,7 @@ class JoinGroupRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[JoinGroupRequest], int]]:
+        check_count(count)
         items: list[JoinGroupRequest] = []
         if version >= 6:
             for _ in range(count):

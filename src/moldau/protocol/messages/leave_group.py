@@ -26,7 +26,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -180,6 +180,7 @@ class LeaveGroupRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[LeaveGroupRequest], int]]:
+        check_count(count)
         items: list[LeaveGroupRequest] = []
         if version >= 4:
             for _ in range(count):

@@ -13,7 +13,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_array_count, compact_int8s, read_compact_count, read_compact_int8s
 from moldau.protocol.message import UNSET, Message, Struct, new, no_such_field
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, check_count, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -71,6 +71,7 @@ class ListConfigResourcesRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[ListConfigResourcesRequest], int]]:
+        check_count(count)
         items: list[ListConfigResourcesRequest] = []
         for _ in range(count):
             item = new(ListConfigResourcesRequest)

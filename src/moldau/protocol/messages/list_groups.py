@@ -22,7 +22,7 @@ from moldau.protocol.arrays import (
 )
 from moldau.protocol.message import UNSET, Message, Struct, new, no_such_field, no_tags
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string, read_string, string
-from moldau.protocol.slices import Slices, value_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -109,6 +109,7 @@ class ListGroupsRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ListGroupsRequest], int]]:
+        check_count(count)
         items: list[ListGroupsRequest] = []
         if version >= 3:
             for _ in range(count):

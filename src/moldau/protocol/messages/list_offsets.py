@@ -21,7 +21,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import array_count, compact_array_count, read_compact_count, read_count
 from moldau.protocol.message import UNSET, Message, Struct, new, no_such_field, no_tags
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string, read_string, string
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -152,6 +152,7 @@ class ListOffsetsTopic(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ListOffsetsTopic], int]]:
+        check_count(count)
         items: list[ListOffsetsTopic] = []
         if version >= 6:
             for _ in range(count):
@@ -278,6 +279,7 @@ class ListOffsetsRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ListOffsetsRequest], int]]:
+        check_count(count)
         items: list[ListOffsetsRequest] = []
         if version >= 6:
             for _ in range(count):

@@ -17,7 +17,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, check_count, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -67,6 +67,7 @@ class ListPartitionReassignmentsTopics(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[ListPartitionReassignmentsTopics], int]]:
+        check_count(count)
         items: list[ListPartitionReassignmentsTopics] = []
         for _ in range(count):
             item = new(ListPartitionReassignmentsTopics)
@@ -150,6 +151,7 @@ class ListPartitionReassignmentsRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[ListPartitionReassignmentsRequest], int]]:
+        check_count(count)
         items: list[ListPartitionReassignmentsRequest] = []
         for _ in range(count):
             item = new(ListPartitionReassignmentsRequest)

@@ -28,7 +28,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, value_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -116,6 +116,7 @@ class ListTransactionsRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[ListTransactionsRequest], int]]:
+        check_count(count)
         items: list[ListTransactionsRequest] = []
         for _ in range(count):
             item = new(ListTransactionsRequest)

@@ -30,7 +30,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -200,6 +200,7 @@ class OffsetCommitRequestTopic(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[OffsetCommitRequestTopic], int]]:
+        check_count(count)
         items: list[OffsetCommitRequestTopic] = []
         if version >= 8:
             for _ in range(count):
@@ -369,6 +370,7 @@ class OffsetCommitRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[OffsetCommitRequest], int]]:
+        check_count(count)
         items: list[OffsetCommitRequest] = []
         if version >= 8:
             for _ in range(count):

@@ -9,7 +9,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import array_count, read_count
 from moldau.protocol.message import UNSET, Message, Struct, new, no_tags
 from moldau.protocol.primitives import fixed, null_sent, read_string, string
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.wire import Writer
 
 _pack_hi, _unpack_hi = fixed("hi")
@@ -90,6 +90,7 @@ class OffsetDeleteRequestTopic(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[OffsetDeleteRequestTopic], int]]:
+        check_count(count)
         items: list[OffsetDeleteRequestTopic] = []
         for _ in range(count):
             item = new(OffsetDeleteRequestTopic)
@@ -153,6 +154,7 @@ class OffsetDeleteRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[OffsetDeleteRequest], int]]:
+        check_count(count)
         items: list[OffsetDeleteRequest] = []
         for _ in range(count):
             item = new(OffsetDeleteRequest)

@@ -41,7 +41,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, check_count, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -111,6 +111,7 @@ class OffsetFetchRequestTopic(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[OffsetFetchRequestTopic], int]]:
+        check_count(count)
         items: list[OffsetFetchRequestTopic] = []
         if version >= 6:
             for _ in range(count):
@@ -192,6 +193,7 @@ class OffsetFetchRequestTopics(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[OffsetFetchRequestTopics], int]]:
+        check_count(count)
         items: list[OffsetFetchRequestTopics] = []
         for _ in range(count):
             item = new(OffsetFetchRequestTopics)
@@ -288,6 +290,7 @@ class OffsetFetchRequestGroup(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[OffsetFetchRequestGroup], int]]:
+        check_count(count)
         items: list[OffsetFetchRequestGroup] = []
         for _ in range(count):
             item = new(OffsetFetchRequestGroup)
@@ -443,6 +446,7 @@ class OffsetFetchRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[OffsetFetchRequest], int]]:
+        check_count(count)
         items: list[OffsetFetchRequest] = []
         if version >= 6:
             for _ in range(count):

@@ -15,7 +15,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import array_count, compact_array_count, read_compact_count, read_count
 from moldau.protocol.message import UNSET, Message, Struct, new, no_tags
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string, read_string, string
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -135,6 +135,7 @@ class OffsetForLeaderTopic(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[OffsetForLeaderTopic], int]]:
+        check_count(count)
         items: list[OffsetForLeaderTopic] = []
         if version >= 4:
             for _ in range(count):
@@ -247,6 +248,7 @@ class OffsetForLeaderEpochRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[OffsetForLeaderEpochRequest], int]]:
+        check_count(count)
         items: list[OffsetForLeaderEpochRequest] = []
         if version >= 4:
             for _ in range(count):

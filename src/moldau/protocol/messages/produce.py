@@ -38,7 +38,7 @@ from moldau.protocol.primitives import (
     view_nullable_string,
     view_string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import (
     check_tag_end,
     keep_tag,
@@ -196,6 +196,7 @@ class TopicProduceData(Struct):
 
     @staticmethod
     def read_slices(data: memoryview, pos: int, version: int, count: int) -> Slices[tuple[list[TopicProduceData], int]]:
+        check_count(count)
         items: list[TopicProduceData] = []
         if version >= 9:
             for _ in range(count):
@@ -326,6 +327,7 @@ class ProduceRequest(Message):
 
     @staticmethod
     def read_slices(data: memoryview, pos: int, version: int, count: int) -> Slices[tuple[list[ProduceRequest], int]]:
+        check_count(count)
         items: list[ProduceRequest] = []
         if version >= 9:
             for _ in range(count):

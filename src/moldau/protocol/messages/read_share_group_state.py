@@ -16,7 +16,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -105,6 +105,7 @@ class ReadStateData(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ReadStateData], int]]:
+        check_count(count)
         items: list[ReadStateData] = []
         for _ in range(count):
             item = new(ReadStateData)
@@ -175,6 +176,7 @@ class ReadShareGroupStateRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[ReadShareGroupStateRequest], int]]:
+        check_count(count)
         items: list[ReadShareGroupStateRequest] = []
         for _ in range(count):
             item = new(ReadShareGroupStateRequest)

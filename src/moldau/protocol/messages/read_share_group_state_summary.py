@@ -20,7 +20,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -109,6 +109,7 @@ class ReadStateSummaryData(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ReadStateSummaryData], int]]:
+        check_count(count)
         items: list[ReadStateSummaryData] = []
         for _ in range(count):
             item = new(ReadStateSummaryData)
@@ -184,6 +185,7 @@ class ReadShareGroupStateSummaryRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[ReadShareGroupStateSummaryRequest], int]]:
+        check_count(count)
         items: list[ReadShareGroupStateSummaryRequest] = []
         for _ in range(count):
             item = new(ReadShareGroupStateSummaryRequest)

@@ -20,7 +20,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, check_count, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -73,6 +73,7 @@ class AcknowledgementBatch(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AcknowledgementBatch], int]]:
+        check_count(count)
         items: list[AcknowledgementBatch] = []
         for _ in range(count):
             item = new(AcknowledgementBatch)
@@ -137,6 +138,7 @@ class AcknowledgePartition(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AcknowledgePartition], int]]:
+        check_count(count)
         items: list[AcknowledgePartition] = []
         for _ in range(count):
             item = new(AcknowledgePartition)
@@ -198,6 +200,7 @@ class AcknowledgeTopic(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AcknowledgeTopic], int]]:
+        check_count(count)
         items: list[AcknowledgeTopic] = []
         for _ in range(count):
             item = new(AcknowledgeTopic)
@@ -297,6 +300,7 @@ class ShareAcknowledgeRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[ShareAcknowledgeRequest], int]]:
+        check_count(count)
         items: list[ShareAcknowledgeRequest] = []
         for _ in range(count):
             item = new(ShareAcknowledgeRequest)

@@ -30,7 +30,7 @@ from moldau.protocol.primitives import (
     view_compact_string,
     view_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, check_count, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Records, Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -86,6 +86,7 @@ class AcknowledgementBatch(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AcknowledgementBatch], int]]:
+        check_count(count)
         items: list[AcknowledgementBatch] = []
         for _ in range(count):
             item = new(AcknowledgementBatch)
@@ -150,6 +151,7 @@ class FetchPartition(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[FetchPartition], int]]:
+        check_count(count)
         items: list[FetchPartition] = []
         for _ in range(count):
             item = new(FetchPartition)
@@ -211,6 +213,7 @@ class FetchTopic(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[FetchTopic], int]]:
+        check_count(count)
         items: list[FetchTopic] = []
         for _ in range(count):
             item = new(FetchTopic)
@@ -268,6 +271,7 @@ class ForgottenTopic(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ForgottenTopic], int]]:
+        check_count(count)
         items: list[ForgottenTopic] = []
         for _ in range(count):
             item = new(ForgottenTopic)
@@ -433,6 +437,7 @@ class ShareFetchRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ShareFetchRequest], int]]:
+        check_count(count)
         items: list[ShareFetchRequest] = []
         for _ in range(count):
             item = new(ShareFetchRequest)

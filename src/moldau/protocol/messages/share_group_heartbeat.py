@@ -24,7 +24,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, value_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -111,6 +111,7 @@ class ShareGroupHeartbeatRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[ShareGroupHeartbeatRequest], int]]:
+        check_count(count)
         items: list[ShareGroupHeartbeatRequest] = []
         for _ in range(count):
             item = new(ShareGroupHeartbeatRequest)

@@ -26,7 +26,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, struct_slices, value_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -131,6 +131,7 @@ class TopicInfo(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[TopicInfo], int]]:
+        check_count(count)
         items: list[TopicInfo] = []
         for _ in range(count):
             item = new(TopicInfo)
@@ -198,6 +199,7 @@ class CopartitionGroup(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[CopartitionGroup], int]]:
+        check_count(count)
         items: list[CopartitionGroup] = []
         for _ in range(count):
             item = new(CopartitionGroup)
@@ -313,6 +315,7 @@ class Subtopology(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[Subtopology], int]]:
+        check_count(count)
         items: list[Subtopology] = []
         for _ in range(count):
             item = new(Subtopology)
@@ -393,6 +396,7 @@ class Topology(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[Topology], int]]:
+        check_count(count)
         items: list[Topology] = []
         for _ in range(count):
             item = new(Topology)
@@ -449,6 +453,7 @@ class RequestTaskIds(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestTaskIds], int]]:
+        check_count(count)
         items: list[RequestTaskIds] = []
         for _ in range(count):
             item = new(RequestTaskIds)
@@ -761,6 +766,7 @@ class StreamsGroupHeartbeatRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[StreamsGroupHeartbeatRequest], int]]:
+        check_count(count)
         items: list[StreamsGroupHeartbeatRequest] = []
         for _ in range(count):
             item = new(StreamsGroupHeartbeatRequest)

@@ -30,7 +30,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, struct_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -215,6 +215,7 @@ class SyncGroupRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[SyncGroupRequest], int]]:
+        check_count(count)
         items: list[SyncGroupRequest] = []
         if version >= 4:
             for _ in range(count):

@@ -27,7 +27,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -176,6 +176,7 @@ class TxnOffsetCommitRequestTopic(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[TxnOffsetCommitRequestTopic], int]]:
+        check_count(count)
         items: list[TxnOffsetCommitRequestTopic] = []
         if version >= 3:
             for _ in range(count):
@@ -343,6 +344,7 @@ class TxnOffsetCommitRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[TxnOffsetCommitRequest], int]]:
+        check_count(count)
         items: list[TxnOffsetCommitRequest] = []
         if version >= 3:
             for _ in range(count):

@@ -21,7 +21,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -159,6 +159,7 @@ class UpdateFeaturesRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[UpdateFeaturesRequest], int]]:
+        check_count(count)
         items: list[UpdateFeaturesRequest] = []
         for _ in range(count):
             item = new(UpdateFeaturesRequest)

@@ -16,7 +16,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, struct_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices
 from moldau.protocol.tagged_fields import check_tag_end, keep_tag, read_tag, read_tag_count, read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -185,6 +185,7 @@ class UpdateRaftVoterRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[UpdateRaftVoterRequest], int]]:
+        check_count(count)
         items: list[UpdateRaftVoterRequest] = []
         for _ in range(count):
             item = new(UpdateRaftVoterRequest)

@@ -21,7 +21,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import (
     check_tag_end,
     keep_tag,
@@ -217,6 +217,7 @@ class RequestTopicData(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[RequestTopicData], int]]:
+        check_count(count)
         items: list[RequestTopicData] = []
         for _ in range(count):
             item = new(RequestTopicData)
@@ -296,6 +297,7 @@ class VoteRequest(Message):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[VoteRequest], int]]:
+        check_count(count)
         items: list[VoteRequest] = []
         for _ in range(count):
             item = new(VoteRequest)

@@ -20,7 +20,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, struct_slices, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -157,6 +157,7 @@ class PartitionData(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[PartitionData], int]]:
+        check_count(count)
         items: list[PartitionData] = []
         for _ in range(count):
             item = new(PartitionData)
@@ -229,6 +230,7 @@ class WriteStateData(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[WriteStateData], int]]:
+        check_count(count)
         items: list[WriteStateData] = []
         for _ in range(count):
             item = new(WriteStateData)
@@ -299,6 +301,7 @@ class WriteShareGroupStateRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[WriteShareGroupStateRequest], int]]:
+        check_count(count)
         items: list[WriteShareGroupStateRequest] = []
         for _ in range(count):
             item = new(WriteShareGroupStateRequest)

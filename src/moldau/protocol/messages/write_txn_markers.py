@@ -14,7 +14,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_array_count, compact_int32s, read_compact_count, read_compact_int32s
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, check_count, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -67,6 +67,7 @@ class WritableTxnMarkerTopic(Struct):
         version: int,
         count: int,
     ) -> Slices[tuple[list[WritableTxnMarkerTopic], int]]:
+        check_count(count)
         items: list[WritableTxnMarkerTopic] = []
         for _ in range(count):
             item = new(WritableTxnMarkerTopic)
@@ -160,6 +161,7 @@ class WritableTxnMarker(Struct):
 
     @staticmethod
     def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[WritableTxnMarker], int]]:
+        check_count(count)
         items: list[WritableTxnMarker] = []
         for _ in range(count):
             item = new(WritableTxnMarker)
@@ -233,6 +235,7 @@ class WriteTxnMarkersRequest(Message):
         version: int,
         count: int,
     ) -> Slices[tuple[list[WriteTxnMarkersRequest], int]]:
+        check_count(count)
         items: list[WriteTxnMarkersRequest] = []
         for _ in range(count):
             item = new(WriteTxnMarkersRequest)
