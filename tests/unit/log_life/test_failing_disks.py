@@ -21,6 +21,7 @@ from moldau.protocol.messages.list_offsets import (
 )
 from moldau.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from moldau.storage.checkpoint_kinds import RECOVERY_POINTS
+from moldau.storage.storage_error import StorageError
 
 
 def broken(operation, path):
@@ -230,3 +231,10 @@ def test_a_want_of_descriptors_takes_nothing_offline(world, code, caplog):
     world.mend()
     assert list_offsets(world, 0, 1) == 0
     assert world.produce(0) == 0
+
+
+def test_a_directory_fails_once_however_many_find_out(world, caplog):
+    for _ in range(3):
+        world.replicas.storage_failed(StorageError(world.home[0], "Reading", OSError(errno.EIO, "Input/output error")))
+    assert len([record for record in caplog.records if "offline now" in record.message]) == 1
+    assert world.produce(1) == 0

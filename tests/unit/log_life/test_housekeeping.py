@@ -80,4 +80,4 @@ def test_the_log_tells_of_an_unclean_stop_and_what_was_recovered(tmp_path, clean
     again.close()
     assert (f"{tmp_path} was not closed in order" in caplog.text) == (not clean)
     assert ("40 bytes that were not complete were cut off" in caplog.text) == (not clean)
-    assert ("2 of 2 logs were read" in caplog.text) == (not clean)
+    assert ("2 of 2 logs were read" in caplog.text) == ("is whole again" in caplog.text) == (not clean)

@@ -281,3 +281,22 @@ def test_durable_mode_stays_durable(tmp_path):
     world.write(3)
     world.check()
     world.node.close()
+
+
+def test_a_replica_that_comes_back_waits_until_its_old_place_is_free(world):
+    """There and back again, while the disk has not yet renamed what it left behind."""
+    world.write(20)
+    home, target = world.log.parent_directory, world.target
+    work = world.node.node.logs.work_in(home)
+    held, work._workers = work._workers, Holding()
+    world.move(target)
+    world.until(lambda: world.log.parent_directory == target)
+    world.move(home)
+    world.until(lambda: world.node.node.services.log_moves._moves[world.log.topic_partition].forced)
+    for _ in range(50):
+        world.turn()
+    assert world.log.parent_directory == target
+    holding, work._workers = work._workers, held
+    holding.run()
+    world.until(lambda: world.log.parent_directory == home)
+    world.check()
