@@ -278,6 +278,7 @@ def test_a_transaction_that_was_ended_meanwhile_stays_so(served: Served, version
     assert ended.error_code == 0
     served.node.turn_until(lambda: served.log().log_end_offset == (2 if first_is_small else 1))
     served.workers.run_one()
+    served.node.turn_until(lambda: bool(wire.sent))
     answer = ProduceResponse.decode(wire.sent[0][9:], version).responses[0].partition_responses[0]
     assert answer.error_code == ErrorCode.INVALID_TXN_STATE
     assert served.log().producers.open_transactions == {}
