@@ -57,8 +57,8 @@ def test_records_without_key_fill_one_batch_after_the_other(broker: Broker) -> N
         writer.flush()
     written = sorted(record.value or b"" for partition in (0, 1) for record in broker.records(partition))
     assert written == [b"%04d" % number for number in range(200)]
-    # Both partitions got whole batches in turn, not a record each.
-    assert {len(broker.batches[0]), len(broker.batches[1])} <= {1, 2, 3}
+    # Whole batches, wherever each of them was drawn to; not a record here and a record there.
+    assert 3 <= len(broker.batches[0]) + len(broker.batches[1]) <= 10
     assert all(len(batch) <= 1000 for partition in (0, 1) for batch in broker.batches[partition])
 
 
