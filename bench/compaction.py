@@ -95,8 +95,8 @@ def fill(log: Log, records: int, keys: int, per_batch: int) -> None:
             builder.append(now, key, value)
         batch = memoryview(bytearray(builder.build()))
         log.append_as_leader(batch, 0, len(batch), 0)
-    log.roll()
-    log.high_watermark = log.log_end_offset
+    log.local.roll()
+    log.local.advance_high_watermark(log.log_end_offset)
 
 
 def main() -> None:
@@ -122,7 +122,7 @@ def main() -> None:
     logs.start()
     log = logs.get_or_create(PLACE, bytes(15) + b"\1", replace(CONFIG, min_cleanable_dirty_ratio=0.0))
     fill(log, options.records, options.keys, options.batch)
-    size = log.size
+    size = log.segments.size
     # The first compaction must not wait for what the filling left in the page cache.
     log.flush()
 
@@ -135,7 +135,7 @@ def main() -> None:
     beside = Lateness(runtime)
     started = time.perf_counter()
     cleaner.start()
-    while log.first_dirty_offset < options.records and not cleaner.uncleanable:
+    while log.local.first_dirty_offset < options.records and not cleaner.uncleanable:
         runtime.loop.call_later(0.02, runtime.loop.stop)
         runtime.loop.run()
     seconds = time.perf_counter() - started
@@ -145,7 +145,7 @@ def main() -> None:
         f"{options.batch} a batch){'' if _speed.COMPILED else ', kernels not compiled'}:"
     )
     print(f"  {seconds:.1f} s, {options.records / seconds / 1e6:.2f} M records/s, {size / seconds / 1e6:,.0f} MB/s")
-    print(f"  left: {log.size / 1e6:,.0f} MB in {len(log.segments)} segments")
+    print(f"  left: {log.segments.size / 1e6:,.0f} MB in {len(log.segments)} segments")
     print(f"  the loop beside it: {during}")
     print(f"  and without it:     {before}")
     cleaner.stop()

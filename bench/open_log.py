@@ -37,8 +37,8 @@ def build(runtime: RealRuntime, segments: int, size: int) -> None:
         for _ in range(2):
             batch = memoryview(bytearray(encode_batch([(now, b"key", b"value" * 20, ())])))
             log.append_as_leader(batch, 0, len(batch), 0)
-        log.roll()
-    log.high_watermark = log.log_end_offset
+        log.local.roll()
+    log.local.advance_high_watermark(log.log_end_offset)
     logs.close()
     for file in sorted((DIRECTORY / "large-0").glob("*.log"))[:-1]:
         with file.open("r+b") as opened:

@@ -63,7 +63,7 @@ def bench_append(path: Path, what: str, data: memoryview, count: int, *, produce
                 data[17:21] = crc32c(data, 21).to_bytes(4, "big")
                 sequence += records
             append(data, 0, end, 1)
-            log.high_watermark = log.log_end_offset
+            log.local.advance_high_watermark(log.log_end_offset)
 
     work()
     report(what, [timed(work) for _ in range(RUNS)], count, len(data))
@@ -77,7 +77,8 @@ def bench_reads(path: Path) -> None:
     for _ in range(200_000):
         data[0:8] = NO_OFFSET
         log.append_as_leader(data, 0, len(data), 1)
-    log.high_watermark = end = log.log_end_offset
+    end = log.log_end_offset
+    log.local.advance_high_watermark(end)
     count = 50_000
 
     def tail() -> None:
@@ -116,23 +117,23 @@ def bench_open(path: Path) -> None:
     for _ in range(segments):
         data[0:8] = NO_OFFSET
         log.append_as_leader(data, 0, len(data), 1)
-        log.roll()
+        log.local.roll()
     log.close()
     end = log.log_end_offset
 
     def clean() -> None:
         log = open_log(path)
-        log.abandon()
+        log.segments.release()
 
     def unclean() -> None:
         log = Log.open(
             str(path / "bench-0"), LogConfig(), RealDisk(), SystemClock(), clean_shutdown=False, recovery_point=end
         )
-        log.abandon()
+        log.segments.release()
 
     def whole() -> None:
         log = Log.open(str(path / "bench-0"), LogConfig(), RealDisk(), SystemClock(), clean_shutdown=False)
-        log.abandon()
+        log.segments.release()
 
     report("open 1,000 segments after a clean stop", [timed(clean) for _ in range(RUNS)], 1)
     report("... after a crash, all but the last flushed", [timed(unclean) for _ in range(RUNS)], 1)

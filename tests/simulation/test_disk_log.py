@@ -60,30 +60,30 @@ def test_indexes_behind_the_recovery_point_are_right_after_a_power_cut(clean_bet
                 case 0:
                     pass
                 case 1:
-                    sealed = log.sealed_flush()
+                    sealed = log.durability.sealed_flush()
                     if sealed is not None:
                         sealed.run()
                         sealed.done()
                 case _:
                     log.flush()
-            end = log.durable_offset
+            end = log.durability.durable_offset
             if chance.happens(0.5):  # checkpoints are written now and then
-                checkpoint = log.settled_offset
+                checkpoint = log.durability.settled_offset
             if clean_between and chance.happens(0.3):
                 log.close()
-                checkpoint, end = log.settled_offset, log.log_end_offset
+                checkpoint, end = log.durability.settled_offset, log.log_end_offset
                 log = Log.open(DIRECTORY, CONFIG, disk, clock, recovery_point=checkpoint)
         disk.cut_power()
         disk.recover()
         log = Log.open(DIRECTORY, CONFIG, disk, clock, recovery_point=checkpoint, clean_shutdown=False)
         assert log.log_end_offset >= end, seed
-        log.high_watermark = log.log_end_offset
+        log.local.advance_high_watermark(log.log_end_offset)
         try:
             check_indexes(log)
         except Exception as error:
             error.add_note(f"seed {seed}")
             raise
-        log.abandon()
+        log.segments.release()
 
 
 def test_a_segment_sealed_after_the_checkpoint_is_looked_at_again():
@@ -97,7 +97,7 @@ def test_a_segment_sealed_after_the_checkpoint_is_looked_at_again():
         log = Log.open(DIRECTORY, CONFIG, disk, clock)
         append(log, 6)
         log.flush()
-        checkpoint = log.settled_offset
+        checkpoint = log.durability.settled_offset
         append(log, 1)
         assert log.segments.base_offsets == (0, 6), "the segment was full"
         disk.cut_power()
@@ -105,7 +105,7 @@ def test_a_segment_sealed_after_the_checkpoint_is_looked_at_again():
         log = Log.open(DIRECTORY, CONFIG, disk, clock, recovery_point=checkpoint, clean_shutdown=False)
         assert log.log_end_offset >= 6
         check_indexes(log)
-        log.abandon()
+        log.segments.release()
 
 
 def test_a_clean_stop_keeps_its_producers_through_a_power_cut():
@@ -126,4 +126,4 @@ def test_a_clean_stop_keeps_its_producers_through_a_power_cut():
         disk.recover()
         log = Log.open(DIRECTORY, CONFIG, disk, clock, recovery_point=1)
         assert list(log.producers.entries) == [7], seed
-        log.abandon()
+        log.segments.release()

@@ -109,7 +109,7 @@ def test_a_directory_that_fails_goes_offline_and_the_others_serve(operation: str
         for name in ("one", "two"):
             create(world, name, flush_messages="1")
         assert machine.node is not None
-        homes = {where.topic: log.parent_directory for where, log in machine.node.logs.logs.items()}
+        homes = {where.topic: log.directory.parent for where, log in machine.node.logs.logs.items()}
         assert set(homes.values()) == {"/data", "/more"}
         broken, healthy = sorted(homes, key=lambda name: homes[name] == "/data")
         machine.disk.fail(errno.EIO, operation, path="/more")
@@ -127,7 +127,7 @@ def test_a_partition_of_a_failed_directory_is_not_begun_anew_elsewhere():
         for name in ("one", "two"):
             create(world, name, flush_messages="1")
         assert machine.node is not None
-        away = next(where for where, log in machine.node.logs.logs.items() if log.parent_directory == "/more")
+        away = next(where for where, log in machine.node.logs.logs.items() if log.directory.parent == "/more")
         assert outcome_of_write(world, away) == 0
         machine.kill()
         machine.disk.fail(errno.EIO, "open", "read", path="/more")

@@ -118,7 +118,7 @@ class QuorumOfOne:
             )
         snapshot = self._open_snapshot()
         log = self._open_log(0 if snapshot is None else snapshot.id.end_offset)
-        self._epoch = max(state.leader_epoch, log.latest_epoch, -1 if snapshot is None else snapshot.epoch) + 1
+        self._epoch = max(state.leader_epoch, log.epochs.latest_epoch, -1 if snapshot is None else snapshot.epoch) + 1
         write_quorum_state(
             self._disk,
             self.directory,
@@ -153,7 +153,7 @@ class QuorumOfOne:
         )
         if log.log_end_offset < start_offset:
             # The snapshot outlived the log it was made from.
-            log.truncate_fully_and_start_at(start_offset)
+            log.local.truncate_fully_and_start_at(start_offset)
         if log.segments.first.base_offset > start_offset:
             raise MetadataError(
                 f"the metadata log in {self.directory} begins at offset {log.segments.first.base_offset}, "
@@ -166,7 +166,8 @@ class QuorumOfOne:
         batch = leader_change_batch(self.node_id, voters, voters, log.log_end_offset, self._epoch, self._clock.now_ms())
         self._write(log, batch)
         log.flush()
-        self._high_watermark = log.high_watermark = log.log_end_offset
+        log.local.advance_high_watermark(log.log_end_offset)
+        self._high_watermark = log.log_end_offset
 
     def _replay(self, log: Log, snapshot: SnapshotReader | None) -> None:
         if snapshot is not None:
@@ -284,7 +285,7 @@ class QuorumOfOne:
         pending = self._pending
         self._high_watermark = target
         if self._log is not None:
-            self._log.high_watermark = target
+            self._log.local.advance_high_watermark(target)
         while pending and pending[0].last_offset < target:
             batch = pending.popleft()
             self._deliver(batch, more=bool(pending) and pending[0].last_offset < target)
@@ -307,7 +308,7 @@ class QuorumOfOne:
         if self._snapshot is not None and self._snapshot.end_offset >= snapshot.end_offset:
             return None
         # The log continues in a new file, so that the one before it can be removed as a whole.
-        self._opened.roll()
+        self._opened.local.roll()
         self._disk.sync_directory(self.directory)
         self.bytes_since_snapshot = 0
         return SnapshotWriter(self._disk, self.directory, snapshot, timestamp)
@@ -321,8 +322,8 @@ class QuorumOfOne:
         covered = [
             segment for segment, following in pairwise(segments) if following.base_offset <= writer.id.end_offset
         ]
-        log.advance_log_start(writer.id.end_offset)
-        log.delete_segments(covered)
+        log.local.advance_log_start(writer.id.end_offset)
+        log.local.delete_segments(covered)
         if older is not None:
             remove_snapshot(self._disk, self.directory, older)
 

@@ -119,7 +119,7 @@ class Appends:
             self._replicas.wake_readers(partition)
         if self._acks == -1 and partition.log.high_watermark <= info.last_offset:
             self._pending.append((place, PendingAppend(partition, info.last_offset + 1)))
-        elif partition.durable and self._acks == 1 and partition.log.durable_offset <= info.last_offset:
+        elif partition.durable and self._acks == 1 and partition.log.durability.durable_offset <= info.last_offset:
             self._pending.append((place, PendingForce(partition, info.last_offset + 1)))
 
     def refuse(self, topic: str | Uuid, index: int, error: KafkaError) -> None:

@@ -59,18 +59,18 @@ class DelayedFetch(DelayedOperation):
         partition = read.partition
         if not partition.is_leader or partition.leader_epoch != read.leader_epoch:
             return True
-        log = partition.log
+        local = partition.log.local
         if self._follower:
-            limit = log.log_end_offset
+            limit = local.log_end_offset
         elif self._committed:
-            limit = log.last_stable_offset
+            limit = local.last_stable_offset
         else:
-            limit = log.high_watermark
-        if limit < read.fetch_offset or read.fetch_offset < log.log_start_offset:
+            limit = local.high_watermark
+        if limit < read.fetch_offset or read.fetch_offset < local.log_start_offset:
             return True
         if limit == read.fetch_offset:
             return False
-        found = min(log.bytes_between(read.fetch_offset, limit), read.max_bytes)
+        found = min(partition.log.bytes_between(read.fetch_offset, limit), read.max_bytes)
         self._found += found - read.found
         read.found = found
         return self._found >= self._min_bytes

@@ -70,7 +70,7 @@ class GroupCommit:
             partition.advance_high_watermark()
             self._committed(partition)
         elif isinstance(error, OSError):
-            log.failed("Committing", error, lost=True)
+            log.directory.failed("Committing", error, lost=True)
         else:
             raise error
         if partition in self._waiting:

@@ -39,7 +39,7 @@ class _Move:
         self.partition = partition
         self.source = partition.log
         self.future = future
-        self.cuts = self.source.cuts
+        self.cuts = self.source.durability.cuts
         self.forced = False  # once: what came after it is little
 
 
@@ -72,10 +72,10 @@ class LogMoves:
         partition = self._partition(place)
         self._drop_stale(place)
         future = self._logs.futures.logs.get(place)
-        if future is not None and future.parent_directory == directory:
+        if future is not None and future.directory.parent == directory:
             return
         self._cancel(place)
-        if partition.log.parent_directory == directory:
+        if partition.log.directory.parent == directory:
             return
         try:
             future = self._logs.futures.create(partition.log, directory)
@@ -83,7 +83,7 @@ class LogMoves:
             self._logs.report(error)
             raise
         move = self._moves[place] = _Move(partition, future)
-        logger.info("%s begins to move from %s to %s", place, partition.log.parent_directory, directory)
+        logger.info("%s begins to move from %s to %s", place, partition.log.directory.parent, directory)
         self._step(move)
 
     def _directory(self, path: str) -> str:
@@ -143,10 +143,10 @@ class LogMoves:
 
     def _advance(self, move: _Move) -> None:
         source, future = move.source, move.future
-        if source.cuts != move.cuts or future.log_end_offset < source.log_start_offset:
+        if source.durability.cuts != move.cuts or future.log_end_offset < source.log_start_offset:
             # Cut off at its end or its beginning: what was copied may be wrong, so it is copied anew.
-            move.cuts = source.cuts
-            future.truncate_fully_and_start_at(source.log_start_offset)
+            move.cuts = source.durability.cuts
+            future.local.truncate_fully_and_start_at(source.log_start_offset)
         if future.log_end_offset < source.log_end_offset:
             left = source.bytes_between(future.log_end_offset, source.log_end_offset)
             if not move.forced or left > _LAST_PORTION:
@@ -203,7 +203,7 @@ class LogMoves:
         logger.error("%s could not be moved: %s", place, error)
         self._cancel(place)
         if isinstance(error, OSError):
-            directory = move.future.parent_directory
+            directory = move.future.directory.parent
             self._logs.report(StorageError(directory, f"Moving {place}", error))
         elif isinstance(error, StorageError):
             self._logs.report(error)
@@ -213,12 +213,12 @@ class LogMoves:
     def _exchange(self, move: _Move) -> None:
         """Both logs hold the same records: the future one takes over everything else, and the place."""
         source, future, place = move.source, move.future, move.source.topic_partition
-        future.update_config(source.config)
+        future.local.update_config(source.config)
         if source.config.durable:
             future.flush()
-        future.high_watermark = source.high_watermark
-        future.advance_log_start(source.log_start_offset)
-        future.first_dirty_offset = source.first_dirty_offset
+        future.local.advance_high_watermark(source.high_watermark)
+        future.local.advance_log_start(source.log_start_offset)
+        future.local.first_dirty_offset = source.local.first_dirty_offset
         future.epochs.clear()
         for entry in source.epochs.entries:
             future.epochs.assign(*entry)
@@ -227,7 +227,7 @@ class LogMoves:
             future.producers.entries.setdefault(producer_id, producer)
         del self._moves[place]
         move.partition.log = self._logs.exchange(place)
-        logger.info("%s lives in %s now", place, future.parent_directory)
+        logger.info("%s lives in %s now", place, future.directory.parent)
         if move.partition.is_leader:
             move.partition.advance_high_watermark()
         self._replicas.moved(move.partition)
@@ -242,7 +242,7 @@ def _portion(move: _Move) -> FileSlice | int:
 
 def _copy(future: Log, portion: FileSlice | int) -> int:
     if isinstance(portion, int):
-        future.skip_to(portion)
+        future.local.skip_to(portion)
         return 0
     data = memoryview(portion.read())
     return future.append_as_follower(data, 0, len(data)).bytes

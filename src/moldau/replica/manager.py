@@ -199,7 +199,7 @@ class ReplicaManager:
         if hosted is not None:
             config = self._config(topic)
             for partition in hosted.partitions.values():
-                partition.log.update_config(config)
+                partition.log.local.update_config(config)
                 partition.config_changed()
                 if partition.is_leader:
                     partition.advance_high_watermark()
@@ -229,7 +229,7 @@ class ReplicaManager:
             if log is None:
                 return None
             # A log found at the start was opened before its topic's settings were known.
-            log.update_config(config)
+            log.local.update_config(config)
             partition = hosted.partitions[place.partition] = Partition(
                 place, topic_id, log, self._broker_id, self._commits.request if self._commits is not None else None
             )
@@ -344,11 +344,11 @@ class ReplicaManager:
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"{partition.topic_partition} can be deleted up to offset {log.high_watermark}, not {target}.",
             )
-        log.advance_log_start(target)
+        log.local.advance_log_start(target)
         return partition, target
 
     def storage_failed(self, error: StorageError) -> None:
-        """A disk refused an operation: every log reports here (`Log.failed`), so nobody who uses one has to.
+        """A disk refused an operation: every log reports here (`PartitionDirectory.failed`), so nobody else has to.
 
         A full disk is left in service: it can still be read, and may have room again. A want of descriptors is no fault
         of the disk. Any other failure takes the directory and its partitions offline; the rest goes on.

@@ -158,13 +158,14 @@ class Partition:
 
     def _appended(self) -> None:
         if self._alone:
-            self.log.high_watermark = self.log.log_end_offset
+            local = self.log.local
+            local.advance_high_watermark(local.log_end_offset)
         else:
             self._make_durable()
             self.advance_high_watermark()
 
     def _make_durable(self) -> None:
-        if self.durable and self.log.durable_offset < self.log.log_end_offset:
+        if self.durable and self.log.durability.durable_offset < self.log.log_end_offset:
             if self._commit is not None:
                 self._commit(self)
             else:
@@ -174,7 +175,7 @@ class Partition:
         """Whether all records before `offset` are on this broker's disk, for a producer that waits with acks=1."""
         if not self.is_leader:
             return True, ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return self.log.durable_offset >= offset or not self.durable, ErrorCode.NONE
+        return self.log.durability.durable_offset >= offset or not self.durable, ErrorCode.NONE
 
     def replicated(self, offset: int) -> tuple[bool, ErrorCode]:
         """Whether all records before `offset` have reached the in-sync set, for a producer that waits with acks=all."""
@@ -220,7 +221,7 @@ class Partition:
         """
         if leader_epoch != NO_EPOCH or not self.is_leader:
             self.check_leader(leader_epoch)
-        log = self.log
+        log, local = self.log, self.log.local
         if follower != NO_REPLICA and follower not in self._followers:
             raise KafkaError(
                 ErrorCode.NOT_LEADER_OR_FOLLOWER, f"Broker {follower} holds no replica of {self.topic_partition}."
@@ -230,11 +231,11 @@ class Partition:
             if diverging is not None:
                 return diverging
         if follower != NO_REPLICA:
-            limit = log.log_end_offset
+            limit = local.log_end_offset
         elif committed:
-            limit = log.last_stable_offset
+            limit = local.last_stable_offset
         else:
-            limit = log.high_watermark
+            limit = local.high_watermark
         return log.read(offset, max_bytes, limit, at_least_one=at_least_one, committed=committed)
 
     def _diverging(self, offset: int, fetched_epoch: int) -> DivergingEpoch | None:
@@ -276,14 +277,14 @@ class Partition:
 
     def advance_high_watermark(self) -> bool:
         """Moves the high watermark to what every in-sync replica has; it never goes back."""
-        log = self.log
-        reached = log.durable_offset if self.durable else log.log_end_offset
+        local = self.log.local
+        reached = local.durability.durable_offset if self.durable else local.log_end_offset
         for replica in self.isr:
             if replica != self._broker_id:
                 reached = min(reached, self._followers[replica].end_offset)
-        if reached <= log.high_watermark:
+        if reached <= local.high_watermark:
             return False
-        log.high_watermark = reached
+        local.advance_high_watermark(reached)
         return True
 
     def low_watermark(self) -> int:

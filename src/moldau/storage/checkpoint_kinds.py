@@ -24,10 +24,13 @@ def _log_start(log: Log) -> int | None:
     return log.log_start_offset if log.log_start_offset > log.segments.first.base_offset else None
 
 
-RECOVERY_POINTS: Final = CheckpointKind(lambda directory: directory.recovery_points, lambda log: log.settled_offset)
+RECOVERY_POINTS: Final = CheckpointKind(
+    lambda directory: directory.recovery_points, lambda log: log.durability.settled_offset
+)
 LOG_STARTS: Final = CheckpointKind(lambda directory: directory.log_starts, _log_start)
 HIGH_WATERMARKS: Final = CheckpointKind(lambda directory: directory.high_watermarks, lambda log: log.high_watermark)
 COMPACTED: Final = CheckpointKind(
-    lambda directory: directory.cleaner_offsets, lambda log: log.first_dirty_offset if log.first_dirty_offset else None
+    lambda directory: directory.cleaner_offsets,
+    lambda log: log.local.first_dirty_offset if log.local.first_dirty_offset else None,
 )
 ALL_KINDS: Final = (RECOVERY_POINTS, LOG_STARTS, HIGH_WATERMARKS, COMPACTED)

@@ -45,7 +45,7 @@ class _Run:
 
     def __init__(self, log: Log, compaction: Compaction) -> None:
         self.log = log
-        self._cuts = log.cuts
+        self._cuts = log.durability.cuts
         self.compaction = compaction
         self.steps: Generator[int | Replacement, None, None] = compaction.run()
 
@@ -64,7 +64,7 @@ class _Run:
     @property
     def is_valid(self) -> bool:
         """Whether the log still consists of the segments the compaction began with. Retention leaves them alone."""
-        return self.log.cuts == self._cuts
+        return self.log.durability.cuts == self._cuts
 
 
 class LogCleaner:
@@ -133,7 +133,7 @@ class LogCleaner:
                 try:
                     state = dirtiness(log, now)
                 except OSError as error:
-                    raise log.failed("Looking at", error) from error
+                    raise log.directory.failed("Looking at", error) from error
                 if must_be_compacted(log, state):
                     found.append((log, state))
         found.sort(key=lambda pair: pair[1].ratio, reverse=True)
@@ -150,7 +150,7 @@ class LogCleaner:
         try:
             plan = plan_compaction(log, found, runtime.clock.now_ms())
         except OSError as error:
-            raise log.failed("Compacting", error) from error
+            raise log.directory.failed("Compacting", error) from error
         compaction = Compaction(
             plan,
             runtime.disk,
@@ -190,7 +190,7 @@ class LogCleaner:
             return
         run.compaction.accepted()
         try:
-            run.log.replace_segments([replacement.new], replacement.old)
+            run.log.local.replace_segments([replacement.new], replacement.old)
         except StorageError:
             self._end(run)
             return
@@ -198,7 +198,7 @@ class LogCleaner:
 
     def _finished(self, run: _Run) -> None:
         log, compaction = run.log, run.compaction
-        log.first_dirty_offset = compaction.clean_offset
+        log.local.first_dirty_offset = compaction.clean_offset
         logger.debug(
             "compacted %s up to offset %d: kept %d of %d records, %d of %d bytes",
             log.topic_partition,
@@ -209,7 +209,7 @@ class LogCleaner:
             compaction.bytes_read,
         )
         self._end(run)
-        self._upkeep.checkpoint(COMPACTED, log.parent_directory)
+        self._upkeep.checkpoint(COMPACTED, log.directory.parent)
 
     def _broken(self, run: _Run, error: BaseException) -> None:
         log = run.log
@@ -218,7 +218,7 @@ class LogCleaner:
             return
         self._give_up(run)
         if isinstance(error, OSError):
-            log.failed("Compacting", error)
+            log.directory.failed("Compacting", error)
             return
         self.uncleanable[log] = str(error)
         if isinstance(error, Uncleanable):

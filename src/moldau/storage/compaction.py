@@ -74,7 +74,7 @@ def plan_compaction(log: Log, found: Dirtiness, now_ms: int) -> CompactionPlan:
     segments = tuple(segment for segment in log.segments if segment.base_offset < found.end_offset)
     producers = log.producers.entries.values()
     return CompactionPlan(
-        directory=log.directory,
+        directory=log.directory.path,
         config=log.config,
         segments=segments,
         first_dirty_offset=found.first_dirty_offset,

@@ -30,9 +30,11 @@ def describe_directories(logs: LogManager) -> list[DirectoryDescription]:
 def _describe(logs: LogManager, directory: LogDirectory) -> DirectoryDescription:
     if not directory.is_online:
         return DirectoryDescription(directory.path, directory.id, False)
-    sizes = {partition: log.size for partition, log in logs.logs_in(directory.path).items()}
+    sizes = {partition: log.segments.size for partition, log in logs.logs_in(directory.path).items()}
     futures = {
-        partition: log.size for partition, log in logs.futures.logs.items() if log.parent_directory == directory.path
+        partition: log.segments.size
+        for partition, log in logs.futures.logs.items()
+        if log.directory.parent == directory.path
     }
     try:
         total, usable = logs.disk.total_bytes(directory.path), logs.disk.free_bytes(directory.path)

@@ -63,10 +63,10 @@ class DirectoryLoad:
         self._drop_entries_without_log()
         for found in self._found:
             log = self._open(found)
-            log.high_watermark = found.high_watermark
+            log.local.advance_high_watermark(found.high_watermark)
             # One that runs ahead of its log counts for nothing: all is dirty then.
             if found.compacted_up_to is not None and found.compacted_up_to <= log.log_end_offset:
-                log.first_dirty_offset = found.compacted_up_to
+                log.local.first_dirty_offset = found.compacted_up_to
             self.logs.append(log)
             self.recovered.add(log.recovered)
         self.seconds = self._clock.monotonic() - began

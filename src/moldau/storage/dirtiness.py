@@ -49,7 +49,7 @@ def must_be_compacted(log: Log, found: Dirtiness) -> bool:
 
 def first_dirty_offset(log: Log) -> int:
     """Where the last compaction ended, if that still lies in the log."""
-    offset = log.first_dirty_offset
+    offset = log.local.first_dirty_offset
     return offset if log.log_start_offset <= offset <= log.log_end_offset else log.log_start_offset
 
 

@@ -65,18 +65,18 @@ class FutureLogs:
         log = self.logs.pop(partition, None)
         if log is None:
             return
-        log.rename_directory(marked_directory(partition, self._random.bytes(16).hex(), DELETE_DIRECTORY))
-        log.abandon_for_readers()
-        self._removal.add([log.directory], 0)
+        log.local.rename(marked_directory(partition, self._random.bytes(16).hex(), DELETE_DIRECTORY))
+        log.segments.let_go()
+        self._removal.add([log.directory.path], 0)
 
     def directory_failed(self, path: str) -> None:
         """Forgets what was on its way into a directory that is offline now."""
-        for partition in [partition for partition, log in self.logs.items() if log.parent_directory == path]:
-            self.logs.pop(partition).abandon()
+        for partition in [partition for partition, log in self.logs.items() if log.directory.parent == path]:
+            self.logs.pop(partition).segments.release()
 
     def abandon(self) -> None:
         for log in self.logs.values():
-            log.abandon()
+            log.segments.release()
         self.logs.clear()
 
     # ------------------------------------------------------------------------------------------------- the exchange
@@ -86,10 +86,10 @@ class FutureLogs:
         partition = current.topic_partition
         future = self.logs[partition]
         try:
-            replace_file(self._disk, posixpath.join(current.directory, _REPLACED), b"")
+            replace_file(self._disk, posixpath.join(current.directory.path, _REPLACED), b"")
         except OSError as error:
-            raise StorageError(current.parent_directory, f"Moving {partition}", error) from error
-        future.rename_directory(str(partition))
+            raise StorageError(current.directory.parent, f"Moving {partition}", error) from error
+        future.local.rename(str(partition))
         del self.logs[partition]
         return future
 

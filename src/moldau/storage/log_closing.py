@@ -33,7 +33,7 @@ class LogClosing:
         self.directory = directory
         self._logs = logs
         for log in logs:
-            log.report = None  # what fails from now on fails on a worker, and only costs the mark
+            log.directory.report = None  # what fails from now on fails on a worker, and only costs the mark
         self._broker_epoch = broker_epoch
         self._next = 0
         self._given_up = False
@@ -77,7 +77,7 @@ class LogClosing:
                 log.close()
             except StorageError as error:
                 self._failed(str(error))
-                log.abandon()
+                log.segments.release()
 
     def _finish(self) -> None:
         """Off the loop: the checkpoints, and the mark if all of it is true."""

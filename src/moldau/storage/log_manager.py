@@ -32,7 +32,7 @@ from moldau.types import ZERO_UUID, TopicPartition, Uuid
 class LogManager:
     """Without `loop` and `workers` everything is done in place, as tools and tests want it.
 
-    `failed` is told once of every failure of a disk, whoever was using it: see `Log.failed`.
+    `failed` is told once of every failure of a disk, whoever was using it: see `PartitionDirectory.failed`.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class LogManager:
         self._own(log)
 
     def _own(self, log: Log) -> Log:
-        log.report = self.report
+        log.directory.report = self.report
         self._logs[log.topic_partition] = log
         return log
 
@@ -231,12 +231,14 @@ class LogManager:
         behind = set()
         for partition, offset in offsets.items():
             log = self._logs[partition]
-            if offset < log.recovery_point:
-                behind.add(log.parent_directory)
-            log.recovery_point = min(log.recovery_point, offset)
+            if offset < log.durability.recovery_point:
+                behind.add(log.directory.parent)
+            log.durability.recovery_point = min(log.durability.recovery_point, offset)
         for directory in self.directories:
             if directory.is_online and directory.path in behind:
-                points = {partition: log.settled_offset for partition, log in self.logs_in(directory.path).items()}
+                points = {
+                    partition: log.durability.settled_offset for partition, log in self.logs_in(directory.path).items()
+                }
                 try:
                     directory.recovery_points.write(points)
                 except OSError as error:
@@ -244,19 +246,19 @@ class LogManager:
                     self.report(failure)
                     raise failure from error
         for partition, offset in offsets.items():
-            self._logs[partition].truncate_to(offset)
+            self._logs[partition].local.truncate_to(offset)
 
     def logs_in(self, path: str) -> dict[TopicPartition, Log]:
         """The logs that live in one directory."""
-        return {partition: log for partition, log in self._logs.items() if log.parent_directory == path}
+        return {partition: log for partition, log in self._logs.items() if log.directory.parent == path}
 
     def _check_topic_id(self, log: Log, topic_id: Uuid) -> None:
         if log.topic_id is None:
             try:
                 # Durably: whose records these are must not be forgotten a second time.
-                write_topic_id(self.disk, log.directory, topic_id, sync=True)
+                write_topic_id(self.disk, log.directory.path, topic_id, sync=True)
             except OSError as error:
-                raise log.failed("Marking", error) from error
+                raise log.directory.failed("Marking", error) from error
             log.topic_id = topic_id
         elif log.topic_id != topic_id:
             raise KafkaError(
@@ -275,7 +277,7 @@ class LogManager:
             return online[0]  # counting would make a topic of many partitions cost their square
         counts = {directory.path: 0 for directory in online}
         for log in self._logs.values():
-            counts[log.parent_directory] += 1
+            counts[log.directory.parent] += 1
         return min(online, key=lambda directory: counts[directory.path])
 
     # --------------------------------------------------------------------------------------------- directories
@@ -307,7 +309,7 @@ class LogManager:
         self.futures.directory_failed(path)
         gone = list(self.logs_in(path))
         for partition in gone:
-            self._logs.pop(partition).abandon()
+            self._logs.pop(partition).segments.release()
         self.retirement.directory_failed(path)
         return gone
 
@@ -376,7 +378,7 @@ class LogManager:
         """Lets go of everything without writing."""
         self.futures.abandon()
         for log in self._logs.values():
-            log.abandon()
+            log.segments.release()
         self._logs.clear()
         for directory in self.directories:
             directory.release()

@@ -98,6 +98,16 @@ class LogSegments:
         self._in_use.clear()
         self.active.rest()
 
+    def let_go(self) -> None:
+        """The log is out of use; answers on their way to clients keep the files they need open."""
+        for segment in self._segments:
+            segment.let_go()
+
+    def release(self) -> None:
+        """Closes the files without writing: their disk has failed."""
+        for segment in self._segments:
+            segment.release()
+
     def distance(self, begin: tuple[Segment, int], end: tuple[Segment, int]) -> int:
         """The bytes between two places of the log."""
         total = end[1] - begin[1]

@@ -22,8 +22,9 @@ from moldau.storage.epoch_cache import EpochCache
 from moldau.storage.file_names import LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, file_name, offset_of
 from moldau.storage.log_segments import LogSegments
 from moldau.storage.mapped_index import CorruptIndex
-from moldau.storage.producer_state import CompletedTransaction, ProducerState
+from moldau.storage.producer_state import ProducerState
 from moldau.storage.segment import Segment
+from moldau.storage.transaction_marker import record_completed
 from moldau.types import TopicPartition
 
 
@@ -314,10 +315,3 @@ def _replay_segment(producers: ProducerState, segment: Segment, start_offset: in
 def _body(segment: Segment, position: int, header: BatchHeader) -> bytes:
     """The bytes of a control batch; the others are known by their header."""
     return segment.open_file().read(position, header.size) if header.is_control and header.magic == 2 else b""
-
-
-def record_completed(segment: Segment, producers: ProducerState, completed: CompletedTransaction) -> None:
-    """An aborted transaction is noted in the index of the segment that holds its marker, then it is no longer open."""
-    if completed.aborted:
-        segment.transaction_index.append(completed.as_aborted())
-    producers.complete(completed)

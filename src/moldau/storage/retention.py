@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Final, Protocol
 
 from moldau.runtime.ports import Clock, Loop
-from moldau.storage.local_log import LocalLog
+from moldau.storage.log import Log
 from moldau.storage.segment import Segment
 from moldau.storage.storage_error import StorageError
 from moldau.types import TopicPartition
@@ -25,9 +25,9 @@ _PER_TURN: Final = 100
 
 class Logs(Protocol):
     @property
-    def logs(self) -> Mapping[TopicPartition, LocalLog]: ...
+    def logs(self) -> Mapping[TopicPartition, Log]: ...
 
-    def get(self, partition: TopicPartition) -> LocalLog | None: ...
+    def get(self, partition: TopicPartition) -> Log | None: ...
 
 
 class Keeper(Protocol):
@@ -52,7 +52,7 @@ class RetentionPass:
         self._keeper = keeper
         self._clock = clock
         self._loop = loop
-        self._left: list[LocalLog] = []
+        self._left: list[Log] = []
 
     def run(self) -> None:
         """Begins a pass, unless one is under way."""
@@ -71,20 +71,20 @@ class RetentionPass:
         if self._left:
             self._loop.call_soon(self._turn)
 
-    def _is_kept_elsewhere(self, log: LocalLog) -> bool:
+    def _is_kept_elsewhere(self, log: Log) -> bool:
         return log.topic_partition in self._keeper.busy or (log.config.compact and self._keeper.keeps)
 
 
-def delete_old_segments(log: LocalLog, now_ms: int) -> int:
+def delete_old_segments(log: Log, now_ms: int) -> int:
     """Deletes what retention no longer keeps; bytes deleted. StorageError if the disk refuses."""
-    deleted = log.delete_segments(deletable(log, before_start(log)))
+    deleted = log.local.delete_segments(deletable(log, before_start(log)))
     if log.config.delete:
-        deleted += log.delete_segments(deletable(log, over_size(log)))
-        deleted += log.delete_segments(deletable(log, over_age(log, now_ms)))
+        deleted += log.local.delete_segments(deletable(log, over_size(log)))
+        deleted += log.local.delete_segments(deletable(log, over_age(log, now_ms)))
     return deleted
 
 
-def deletable(log: LocalLog, outlived: Outlived) -> Sequence[Segment]:
+def deletable(log: Log, outlived: Outlived) -> Sequence[Segment]:
     """The segments from the beginning of the log up to the first that must stay."""
     found: list[Segment] = []
     segments = log.segments.all()
@@ -97,15 +97,15 @@ def deletable(log: LocalLog, outlived: Outlived) -> Sequence[Segment]:
     return found
 
 
-def before_start(log: LocalLog) -> Outlived:
+def before_start(log: Log) -> Outlived:
     """All of it lies before the log's start."""
     return lambda _, following: following is not None and following.base_offset <= log.log_start_offset
 
 
-def over_size(log: LocalLog) -> Outlived:
+def over_size(log: Log) -> Outlived:
     """Without it the log is still as large as `retention.bytes`."""
     limit = log.config.retention_bytes
-    excess = log.size - limit if limit >= 0 else 0
+    excess = log.segments.size - limit if limit >= 0 else 0
 
     def outlived(segment: Segment, _: Segment | None) -> bool:
         nonlocal excess
@@ -115,7 +115,7 @@ def over_size(log: LocalLog) -> Outlived:
     return outlived
 
 
-def over_age(log: LocalLog, now_ms: int) -> Outlived:
+def over_age(log: Log, now_ms: int) -> Outlived:
     """Its latest record is older than `retention.ms`."""
     limit = log.config.retention_ms
     return lambda segment, _: limit >= 0 and now_ms - segment.largest_timestamp > limit

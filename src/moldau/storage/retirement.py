@@ -33,8 +33,8 @@ class _Leaving:
     def __init__(self, log: Log, mark: str, unique: str) -> None:
         self.log = log
         self.mark = mark
-        self.source = log.directory
-        self.target = posixpath.join(log.parent_directory, marked_directory(log.topic_partition, unique, mark))
+        self.source = log.directory.path
+        self.target = posixpath.join(log.directory.parent, marked_directory(log.topic_partition, unique, mark))
         self.renamed = False
 
 
@@ -88,17 +88,17 @@ class Retirement:
         """Hands everything over to the directories' work now, as at a stop."""
         while self._in_use:
             leaving = self._in_use.popleft()
-            leaving.log.abandon_for_readers()
-            self._let_go.setdefault(leaving.log.parent_directory, []).append(leaving)
+            leaving.log.segments.let_go()
+            self._let_go.setdefault(leaving.log.directory.parent, []).append(leaving)
         self._submit()
 
     def directory_failed(self, path: str) -> None:
         """Nothing can be done in this directory any more: its names are free, for logs in others."""
         gone = self._let_go.pop(path, [])
-        gone += [leaving for leaving in self._in_use if leaving.log.parent_directory == path]
-        self._in_use = deque(leaving for leaving in self._in_use if leaving.log.parent_directory != path)
+        gone += [leaving for leaving in self._in_use if leaving.log.directory.parent == path]
+        self._in_use = deque(leaving for leaving in self._in_use if leaving.log.directory.parent != path)
         for leaving in gone:
-            leaving.log.abandon()
+            leaving.log.segments.release()
         self._free(gone)
 
     # ----------------------------------------------------------------------------------------------------- the steps
@@ -107,8 +107,8 @@ class Retirement:
         self._scheduled = False
         for _ in range(min(_PER_TURN, len(self._in_use))):
             leaving = self._in_use.popleft()
-            leaving.log.abandon_for_readers()
-            self._let_go.setdefault(leaving.log.parent_directory, []).append(leaving)
+            leaving.log.segments.let_go()
+            self._let_go.setdefault(leaving.log.directory.parent, []).append(leaving)
         if self._in_use and self._loop is not None:
             self._scheduled = True
             self._loop.call_soon(self._turn)
@@ -134,8 +134,8 @@ class Retirement:
     def _done(self, path: str, group: Sequence[_Leaving]) -> Callable[[BaseException | None], None]:
         def done(error: BaseException | None) -> None:
             for leaving in group:
-                if leaving.renamed and leaving.log.directory != leaving.target:
-                    leaving.log.moved_to(posixpath.basename(leaving.target))
+                if leaving.renamed and leaving.log.directory.path != leaving.target:
+                    leaving.log.local.moved_to(posixpath.basename(leaving.target))
                     if leaving.mark == DELETE_DIRECTORY:
                         self._removal.add([leaving.target], leaving.log.config.file_delete_delay_ms)
             if error is None:

@@ -65,7 +65,7 @@ class Upkeep:
         """Forces logs to disk that have waited for `flush.ms`."""
         now = self._clock.now_ms()
         for log in list(self._logs.logs.values()):
-            if now - log.last_flush_ms >= log.config.flush_ms:
+            if now - log.durability.last_flush_ms >= log.config.flush_ms:
                 log.flush()
 
     def flush_sealed(self) -> None:
@@ -73,7 +73,7 @@ class Upkeep:
         for partition, log in list(self._logs.logs.items()):
             if partition in self._flushing:
                 continue
-            flush = log.sealed_flush()
+            flush = log.durability.sealed_flush()
             if flush is None:
                 continue
             self._flushing.add(partition)
@@ -96,7 +96,7 @@ class Upkeep:
             if error is None:
                 flush.done()
             elif isinstance(error, OSError):
-                log.failed("Flushing", error, lost=True)
+                log.directory.failed("Flushing", error, lost=True)
             else:
                 raise error
 
@@ -114,7 +114,7 @@ class Upkeep:
         ends = {log: log.log_end_offset for log in self._logs.logs.values()}
         for log, end in ends.items():
             if self._ends.get(log) == end:
-                log.rest()
+                log.segments.rest()
         self._ends = ends
 
     def remove_deleted(self) -> None:

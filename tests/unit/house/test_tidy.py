@@ -127,9 +127,7 @@ LONG = {
     "_speed/records.pyx": "the walk over records, of one piece and window by window, shares its helpers in C",
     "_speed/packing.pyx": "the accumulator's batches, in C",
     "protocol/records/compression.py": "one table of codecs, each way in and out",
-    "replica/manager.py": "all that happens to the partitions of a broker, opened, dropped and failing",
     "runtime/transport.py": "one class whose states every method of it touches",
-    "storage/local_log.py": "the log of a partition on one disk",
     "storage/segment.py": "the files of a segment move together",
 }
 

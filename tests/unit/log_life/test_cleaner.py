@@ -41,7 +41,7 @@ def fill(node, topic, count=20):
     """A closed segment with `count` records of two keys."""
     for index in range(count):
         write(node, topic, (b"k%d" % (index % 2), b"%d" % index))
-    node.node.replicas.get(topic, 0).log.roll()
+    node.node.replicas.get(topic, 0).log.local.roll()
 
 
 def records(node, topic):
@@ -78,7 +78,7 @@ def test_the_checkpoint_is_read_at_the_next_start(tmp_path):
     until(node, lambda: (tmp_path / "cleaner-offset-checkpoint").exists())
     node.close()
     node = InProcessNode(tmp_path, compiled=True, settings=SETTINGS)
-    assert node.node.replicas.get("table", 0).log.first_dirty_offset == 20
+    assert node.node.replicas.get("table", 0).log.local.first_dirty_offset == 20
     node.close()
 
 
@@ -94,7 +94,7 @@ def test_a_log_that_is_damaged_is_set_aside_and_the_others_go_on(node, tmp_path,
     until(node, lambda: len(records(node, "good")) == 2)
     until(node, lambda: node.node.cleaner.uncleanable)
     ((log, reason),) = node.node.cleaner.uncleanable.items()
-    assert (log.name, "damaged" in reason) == ("bad-0", True)
+    assert (log.directory.name, "damaged" in reason) == ("bad-0", True)
     assert [record.message for record in caplog.records if "bad-0" in record.message] != []
     assert not [name for name in names_in(tmp_path / "bad-0") if "cleaned" in name]
 
@@ -144,12 +144,12 @@ def test_a_log_cut_meanwhile_keeps_what_was_cut_off_away(node, tmp_path):
     node.runtime.workers, workers = Holding(), node.runtime.workers
     until(node, lambda: cleaner.busy)
     held, node.runtime.workers = node.runtime.workers, workers
-    log.truncate_to(10)
+    log.local.truncate_to(10)
     held.run()
     until(node, lambda: not cleaner.busy)
-    assert (log.log_end_offset, log.first_dirty_offset) == (10, 0)
+    assert (log.log_end_offset, log.local.first_dirty_offset) == (10, 0)
     assert all(segment.base_offset < 10 for segment in log.segments)
-    left = [name for name in names_in(Path(log.directory)) if name.endswith((".swap", ".cleaned"))]
+    left = [name for name in names_in(Path(log.directory.path)) if name.endswith((".swap", ".cleaned"))]
     assert left == []
 
 

@@ -58,7 +58,7 @@ class World:
         self.log = open_log(path, config, disk=self.disk)
         self.moved: list[Any] = []
         self.failed: list[Any] = []
-        self.log.report = self.failed.append
+        self.log.directory.report = self.failed.append
         commits = GroupCommit(self.turn, self.turn, self.moved.append)
         self.partition = Partition(TopicPartition("orders", 0), bytes(16), self.log, 1, commits.request)
         self.partition.become_leader(registration(), 0)
@@ -82,7 +82,7 @@ def registration(**changes: Any) -> PartitionRegistration:
 def world(tmp_path):
     made = World(tmp_path)
     yield made
-    made.log.abandon()
+    made.log.segments.release()
 
 
 def test_the_high_watermark_follows_the_disk(world):
@@ -95,7 +95,7 @@ def test_the_high_watermark_follows_the_disk(world):
     world.turn.end_turn()
     assert world.log.high_watermark == 0
     world.turn.run_jobs()
-    assert (world.log.high_watermark, world.log.durable_offset) == (1, 1)
+    assert (world.log.high_watermark, world.log.durability.durable_offset) == (1, 1)
     assert world.partition.replicated(1) == (True, ErrorCode.NONE)
     assert world.partition.forced(1) == (True, ErrorCode.NONE)
     assert world.moved == [world.partition]
@@ -110,9 +110,9 @@ def test_one_fsync_serves_a_turn_and_the_next_all_that_came_meanwhile(world):
     world.turn.end_turn()
     assert len(world.turn.jobs) == 1
     world.turn.run_jobs()
-    assert (world.log.durable_offset, world.syncs) == (3, 1)
+    assert (world.log.durability.durable_offset, world.syncs) == (3, 1)
     world.turn.run_jobs()
-    assert (world.log.durable_offset, world.log.high_watermark, world.syncs) == (5, 5, 2)
+    assert (world.log.durability.durable_offset, world.log.high_watermark, world.syncs) == (5, 5, 2)
     world.turn.run_jobs()
     world.turn.end_turn()
     assert world.turn.jobs == []
@@ -129,7 +129,7 @@ def test_a_new_file_is_found_again_and_the_old_one_is_forced_too(tmp_path):
     assert world.disk.synced == [str(tmp_path / "orders-0" / f"{base:020d}.log") for base in (0, 1)]
     # The directory's own name too: it is new as well.
     assert directories == [str(tmp_path / "orders-0"), str(tmp_path)]
-    world.log.abandon()
+    world.log.segments.release()
 
 
 @pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
@@ -148,12 +148,12 @@ def test_what_was_cut_off_during_a_commit_does_not_count(world):
     for value in (b"a", b"b", b"c"):
         world.append(value)
     world.turn.end_turn()
-    world.log.truncate_to(1)
+    world.log.local.truncate_to(1)
     world.append(b"other")
     world.turn.run_jobs()
-    assert world.log.durable_offset == 0
+    assert world.log.durability.durable_offset == 0
     world.turn.run_jobs()
-    assert world.log.durable_offset == 2
+    assert world.log.durability.durable_offset == 2
 
 
 def test_a_partition_that_is_led_elsewhere_meanwhile_is_left_alone(world):
@@ -168,7 +168,7 @@ def test_a_partition_that_is_led_elsewhere_meanwhile_is_left_alone(world):
 def test_what_a_crash_left_counts_when_it_is_forced(tmp_path):
     log = open_log(tmp_path, LogConfig())
     append(log, batch(b"a"))
-    log.abandon()
+    log.segments.release()
     disk, turn = FaultyDisk(), Turn()
     log = open_log(tmp_path, DURABLE, disk=disk, clean_shutdown=False)
     partition = Partition(TopicPartition("orders", 0), bytes(16), log, 1, GroupCommit(turn, turn, print).request)
@@ -182,7 +182,7 @@ def test_what_a_crash_left_counts_when_it_is_forced(tmp_path):
 
 def test_the_mode_changes_with_the_setting(world):
     world.append(b"a")
-    world.log.update_config(LogConfig())
+    world.log.local.update_config(LogConfig())
     world.partition.config_changed()
     assert world.partition.forced(1)[0]
     world.append(b"b")
@@ -225,7 +225,7 @@ def test_an_acknowledgement_waits_for_the_disk(node, acks):
     result = answer.responses[0].partition_responses[0]
     assert (result.error_code, result.base_offset) == (0, 0)
     assert held == ["0 1"]
-    assert (log.high_watermark, log.durable_offset) == (1, 1)
+    assert (log.high_watermark, log.durability.durable_offset) == (1, 1)
 
 
 def test_many_requests_share_an_fsync(node):
@@ -255,7 +255,7 @@ def test_acks_0_does_not_wait_and_readers_see_only_what_is_on_disk(node):
     log = node.node.replicas.get("safe", 0).log
     # The fetch was parked until the commit was done.
     assert answer.responses[0].partitions[0].high_watermark == 1
-    assert log.durable_offset == 1
+    assert log.durability.durable_offset == 1
 
 
 def test_a_failed_fsync_takes_the_directory_offline(tmp_path):
@@ -264,7 +264,7 @@ def test_a_failed_fsync_takes_the_directory_offline(tmp_path):
     settings = {"log.dirs": f"{tmp_path / 'first'},{other}", "metadata.log.dir": str(tmp_path / "metadata")}
     node = InProcessNode(tmp_path, compiled=True, settings=settings, runtime=runtime)
     node.create_topic("safe", 2, **{"flush.messages": "1"})
-    directory = node.node.replicas.get("safe", 0).log.parent_directory
+    directory = node.node.replicas.get("safe", 0).log.directory.parent
     runtime.disk.fault = lambda operation, path: (
         OSError(errno.EIO, "Input/output error") if operation == "sync" and f"{directory}/safe-0" in path else None
     )
@@ -273,5 +273,5 @@ def test_a_failed_fsync_takes_the_directory_offline(tmp_path):
     answer = node.ask(produce(b"a", -1), 9, ProduceResponse)
     assert answer.responses[0].partition_responses[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
     # The other partition lies elsewhere and goes on.
-    assert node.node.replicas.get("safe", 1).log.parent_directory != directory
+    assert node.node.replicas.get("safe", 1).log.directory.parent != directory
     node.close()

@@ -40,7 +40,7 @@ class World:
         self.node = InProcessNode(path, compiled=True, settings=named, runtime=self.runtime)
         self.node.create_topic("topic", 2)
         self.replicas = self.node.node.replicas
-        self.home = {index: self.replicas.get("topic", index).log.parent_directory for index in (0, 1)}
+        self.home = {index: self.replicas.get("topic", index).log.directory.parent for index in (0, 1)}
         assert sorted(self.home.values()) == self.directories
 
     def fail(self, directory, fault=broken):
@@ -94,7 +94,7 @@ def test_a_read_that_fails_counts_too(world):
     world.produce(0)
     world.fail(world.home[0], lambda operation, path: broken(operation, path) if operation == "read" else None)
     log = world.replicas.get("topic", 0).log
-    log._recent.clear()
+    log.local.recent.clear()
     assert world.fetch(0).error_code == ErrorCode.KAFKA_STORAGE_ERROR
     assert [directory.is_online for directory in world.node.node.logs.directories].count(False) == 1
 
@@ -117,7 +117,7 @@ def test_new_partitions_go_to_the_directory_that_is_left(world):
     world.fail(world.home[0])
     world.produce(0)
     world.node.create_topic("other", 2)
-    assert {world.replicas.get("other", index).log.parent_directory for index in (0, 1)} == {world.home[1]}
+    assert {world.replicas.get("other", index).log.directory.parent for index in (0, 1)} == {world.home[1]}
 
 
 def test_without_any_directory_the_node_stops_and_says_why(world):
@@ -174,10 +174,10 @@ def test_full_while_a_segment_is_begun(world, suffix):
         lambda operation, path: full(operation, path) if path.endswith(suffix) else None,
     )
     with pytest.raises(Exception, match="No space left"):
-        log.roll()
+        log.local.roll()
     world.mend()
     assert world.produce(0, b"b") == 0
-    log.roll()
+    log.local.roll()
     assert world.produce(0, b"c") == 0
     assert world.fetch(0).high_watermark == 3
 
@@ -203,7 +203,7 @@ def produced(world, index):
     """Several segments, so that a search by time has to look into files."""
     for value in (b"a", b"b"):
         assert world.produce(index, value) == 0
-        world.replicas.get("topic", index).log.roll()
+        world.replicas.get("topic", index).log.local.roll()
 
 
 @pytest.mark.parametrize("timestamp", [1, -3], ids=["by time", "the latest"])

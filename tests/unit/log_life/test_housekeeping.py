@@ -20,7 +20,7 @@ def write(node, topic, count=3):
         topic_data = [TopicProduceData(name=topic, partition_data=[data])]
         answer = node.ask(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=topic_data), 9, ProduceResponse)
         assert answer.responses[0].partition_responses[0].error_code == 0
-        log.roll()
+        log.local.roll()
     return log
 
 

@@ -72,7 +72,7 @@ def test_every_log_of_every_directory_is_opened(directories: list[Path]) -> None
     workers.finish()
     assert done.settled
     assert logs.load_progress == (4, 4)
-    assert {log.parent_directory for log in logs.logs.values()} == {str(path) for path in directories}
+    assert {log.directory.parent for log in logs.logs.values()} == {str(path) for path in directories}
     logs.close()
 
 
@@ -86,7 +86,7 @@ def test_a_directory_that_fails_goes_offline_alone(directories: list[Path]) -> N
     workers.finish()
     assert done.settled
     assert [directory.is_online for directory in logs.directories] == [True, False]
-    assert {log.parent_directory for log in logs.logs.values()} == {str(directories[0])}
+    assert {log.directory.parent for log in logs.logs.values()} == {str(directories[0])}
     logs.close()
 
 

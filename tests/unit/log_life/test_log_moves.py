@@ -42,7 +42,7 @@ class World:
 
     @property
     def target(self) -> str:
-        return next(d.path for d in self.node.node.logs.directories if d.path != self.log.parent_directory)
+        return next(d.path for d in self.node.node.logs.directories if d.path != self.log.directory.parent)
 
     def write(self, count: int = 1) -> None:
         for _ in range(count):
@@ -109,15 +109,15 @@ def world(tmp_path):
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_replica_moves_and_nobody_notices(world, tmp_path, version):
     world.write(50)
-    world.log.roll()
+    world.log.local.roll()
     world.write(20)
-    before, target = world.log.parent_directory, world.target
+    before, target = world.log.directory.parent, world.target
     assert world.move(target, version=version) == 0
-    world.until(lambda: world.log.parent_directory == target)
+    world.until(lambda: world.log.directory.parent == target)
     world.check()
     world.write(5)
     world.check()
-    assert (world.log.high_watermark, world.log.directory) == (75, f"{target}/topic-0")
+    assert (world.log.high_watermark, world.log.directory.path) == (75, f"{target}/topic-0")
     assert world.futures() == []
     world.until(lambda: world.node.node.logs.retirement._names == {})
     world.node.node.upkeep.remove_deleted()
@@ -130,7 +130,7 @@ def test_a_replica_moves_and_nobody_notices(world, tmp_path, version):
     again = InProcessNode(tmp_path, compiled=True, settings=world.settings)
     world.node, world.runtime = again, again.runtime
     world.runtime.disk = FaultyRuntime().disk
-    assert world.log.parent_directory == target
+    assert world.log.directory.parent == target
     world.check()
 
 
@@ -138,7 +138,7 @@ def test_records_written_meanwhile_come_along(world):
     world.write(30)
     target = world.target
     world.move(target)
-    while world.log.parent_directory != target:
+    while world.log.directory.parent != target:
         world.write(3)
         world.turn()
         assert world.written < 1000
@@ -148,7 +148,7 @@ def test_records_written_meanwhile_come_along(world):
 
 def test_progress_can_be_seen_and_a_move_given_up(world, tmp_path):
     world.write(10)
-    home, target = world.log.parent_directory, world.target
+    home, target = world.log.directory.parent, world.target
     world.runtime.workers, held = Holding(), world.runtime.workers
     world.move(target)
     assert world.futures() == [(target, 10)]
@@ -158,12 +158,12 @@ def test_progress_can_be_seen_and_a_move_given_up(world, tmp_path):
     assert world.futures() == []
     world.runtime.workers.run()
     world.runtime.workers = held
-    assert world.log.parent_directory == home
+    assert world.log.directory.parent == home
     assert not [name for name in names_in(Path(target)) if name.endswith("-future")]
     world.write(2)
     world.check()
     world.move(target)
-    world.until(lambda: world.log.parent_directory == target)
+    world.until(lambda: world.log.directory.parent == target)
     world.check()
 
 
@@ -181,11 +181,11 @@ def test_a_log_cut_while_it_moves(world):
     world.runtime.workers, held = Holding(), world.runtime.workers
     world.move(target)
     world.runtime.workers.run()
-    world.log.truncate_to(12)
+    world.log.local.truncate_to(12)
     world.runtime.workers = held
     world.written = 12
     world.write(4)
-    world.until(lambda: world.log.parent_directory == target)
+    world.until(lambda: world.log.directory.parent == target)
     world.check()
 
 
@@ -194,22 +194,22 @@ def test_the_beginning_deleted_while_it_moves(world):
     target = world.target
     world.runtime.workers, held = Holding(), world.runtime.workers
     world.move(target)
-    world.log.advance_log_start(15)
+    world.log.local.advance_log_start(15)
     jobs, world.runtime.workers = world.runtime.workers, held
     jobs.run()
-    world.until(lambda: world.log.parent_directory == target)
+    world.until(lambda: world.log.directory.parent == target)
     assert (world.log.log_start_offset, world.log.log_end_offset) == (15, 20)
 
 
 def test_a_target_that_fails_leaves_the_replica_where_it_was(world):
     world.write(20)
-    home, target = world.log.parent_directory, world.target
+    home, target = world.log.directory.parent, world.target
     world.runtime.disk.fault = lambda operation, path: (
         OSError(errno.EIO, "Input/output error") if operation == "write" and "-future" in path else None
     )
     world.move(target)
     world.until(lambda: not all(directory.is_online for directory in world.node.node.logs.directories))
-    assert world.log.parent_directory == home
+    assert world.log.directory.parent == home
     world.write(1)
     world.check()
 
@@ -232,7 +232,7 @@ def test_a_topic_deleted_while_it_moves(world, tmp_path):
 def test_a_crash_between_the_two_names(world, tmp_path, renamed):
     """Whichever of the two renames reached the disk, the next start finds one log, and the right one."""
     world.write(20)
-    home, target = world.log.parent_directory, world.target
+    home, target = world.log.directory.parent, world.target
 
     class Died(Exception):
         pass
@@ -260,7 +260,7 @@ def test_a_crash_between_the_two_names(world, tmp_path, renamed):
     again = InProcessNode(tmp_path, compiled=True, settings=world.settings)
     world.node, world.runtime = again, again.runtime
     world.runtime.disk = FaultyRuntime().disk
-    assert world.log.parent_directory == (target if renamed else home)
+    assert world.log.directory.parent == (target if renamed else home)
     world.check()
 
 
@@ -276,8 +276,8 @@ def test_durable_mode_stays_durable(tmp_path):
     world.write(10)
     target = world.target
     world.move(target)
-    world.until(lambda: world.log.parent_directory == target)
-    assert world.log.durable_offset == 10
+    world.until(lambda: world.log.directory.parent == target)
+    assert world.log.durability.durable_offset == 10
     world.write(3)
     world.check()
     world.node.close()
@@ -286,17 +286,17 @@ def test_durable_mode_stays_durable(tmp_path):
 def test_a_replica_that_comes_back_waits_until_its_old_place_is_free(world):
     """There and back again, while the disk has not yet renamed what it left behind."""
     world.write(20)
-    home, target = world.log.parent_directory, world.target
+    home, target = world.log.directory.parent, world.target
     work = world.node.node.logs.work_in(home)
     held, work._workers = work._workers, Holding()
     world.move(target)
-    world.until(lambda: world.log.parent_directory == target)
+    world.until(lambda: world.log.directory.parent == target)
     world.move(home)
     world.until(lambda: world.node.node.services.log_moves._moves[world.log.topic_partition].forced)
     for _ in range(50):
         world.turn()
-    assert world.log.parent_directory == target
+    assert world.log.directory.parent == target
     holding, work._workers = work._workers, held
     holding.run()
-    world.until(lambda: world.log.parent_directory == home)
+    world.until(lambda: world.log.directory.parent == home)
     world.check()

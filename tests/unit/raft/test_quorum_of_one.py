@@ -108,7 +108,7 @@ class Room:
     def kill(self, quorum: QuorumOfOne) -> None:
         """As if the process had died: nothing is written any more."""
         assert quorum._log is not None
-        quorum._log.abandon()
+        quorum._log.segments.release()
         quorum._log = None
         quorum._unlock()
 

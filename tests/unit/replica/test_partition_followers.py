@@ -40,7 +40,7 @@ def leader(tmp_path: Path) -> Iterator[Partition]:
     data = memoryview(bytearray(encode_batch([Record(0, 1_700_000_000_000, None, b"one", [])])))
     partition.append(data, 0, len(data), -1)
     yield partition
-    log.abandon()
+    log.segments.release()
 
 
 def test_the_high_watermark_waits_for_the_in_sync_follower(leader: Partition) -> None:

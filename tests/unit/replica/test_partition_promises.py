@@ -60,7 +60,7 @@ class Stage:
 def stage(tmp_path: Path) -> Iterator[Stage]:
     stage = Stage(tmp_path, min_insync_replicas=2)
     yield stage
-    stage.log.abandon()
+    stage.log.segments.release()
 
 
 def refused(error: pytest.ExceptionInfo[KafkaError]) -> ErrorCode:
@@ -180,7 +180,7 @@ def test_a_topic_with_fewer_replicas_than_that_needs_all_of_them(stage: Stage) -
 def test_the_limit_follows_the_settings(stage: Stage) -> None:
     stage.lead(1, isr=(1, 2))
     stage.append(1, ALL)
-    stage.log.config = replace(stage.log.config, min_insync_replicas=3)
+    stage.log.local.config = replace(stage.log.config, min_insync_replicas=3)
     stage.partition.config_changed()
     with pytest.raises(KafkaError) as error:
         stage.append(1, ALL)
@@ -219,7 +219,7 @@ def test_deleted_records_wait_for_the_followers(stage: Stage) -> None:
         raise AssertionError(isr)
 
     stage.partition.follower_fetched(2, 3, 0, 1, 1100, nothing)
-    stage.log.advance_log_start(2)
+    stage.log.local.advance_log_start(2)
     waiting = PendingDelete(stage.partition, 2)
     assert not waiting.look()
     stage.partition.follower_fetched(2, 3, 2, 1, 1200, nothing)
@@ -240,7 +240,7 @@ def test_a_durable_partition_counts_what_is_on_disk(tmp_path: Path) -> None:
     assert stage.partition.advance_high_watermark()
     assert stage.partition.forced(2) == (True, ErrorCode.NONE)
     assert stage.log.high_watermark == 2
-    stage.log.abandon()
+    stage.log.segments.release()
 
 
 # ----------------------------------------------------------------------------------------------------- how far to read
@@ -312,7 +312,7 @@ def test_a_fetch_stops_waiting_where_it_can_only_be_refused(stage: Stage) -> Non
     assert beyond.ready
     before = Waiting(stage, 0, 1 << 20)
     assert not before.ready
-    stage.log.advance_log_start(1)
+    stage.log.local.advance_log_start(1)
     assert before.ready
     assert not Waiting(stage, 1, 1 << 20).ready
 

@@ -75,7 +75,7 @@ class Served:
     def stored(self, index: int = 0) -> list[int]:
         """How many records the batches of a partition have."""
         log = self.log(index)
-        return [header.count for header in scan_batches(log.segments.active.open_file().read(0, log.size))]
+        return [header.count for header in scan_batches(log.segments.active.open_file().read(0, log.segments.size))]
 
     def log(self, index: int = 0) -> Any:
         return self.node.node.replicas.get("t", index).log
@@ -198,7 +198,7 @@ def test_the_brokers_time_is_that_of_the_append(served: Served) -> None:
     served.workers.run_one()
     (answer,) = answers(wire)
     assert answer.log_append_time_ms >= later
-    (header,) = scan_batches(log.segments.active.open_file().read(0, log.size))
+    (header,) = scan_batches(log.segments.active.open_file().read(0, log.segments.size))
     assert (header.timestamp_type, header.max_timestamp) == (1, answer.log_append_time_ms)
 
 
@@ -211,7 +211,7 @@ def test_a_batch_in_another_codec_than_the_topics(served: Served) -> None:
     served.workers.run_one()
     assert [one.error_code for one in answers(wire)] == [0]
     log = served.node.node.replicas.get("packed", 0).log
-    assert log.size < 1000
+    assert log.segments.size < 1000
 
 
 def test_waiting_readers_are_woken_and_those_that_wait_for_followers_wait(served: Served) -> None:

@@ -27,7 +27,7 @@ def keyed(*pairs: tuple[bytes | None, bytes | None], timestamp: int = NOW, **fie
 def segment_of(log: Log, *pairs: tuple[bytes, bytes | None], **fields: Any) -> None:
     """One batch in a segment of its own, closed."""
     append(log, keyed(*pairs, **fields))
-    log.roll()
+    log.local.roll()
 
 
 def compact(
@@ -42,8 +42,8 @@ def compact(
     for step in compaction.run():
         if isinstance(step, Replacement):
             compaction.accepted()
-            log.replace_segments([step.new], step.old)
-    log.first_dirty_offset = compaction.clean_offset
+            log.local.replace_segments([step.new], step.old)
+    log.local.first_dirty_offset = compaction.clean_offset
     return compaction
 
 

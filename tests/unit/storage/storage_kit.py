@@ -121,7 +121,7 @@ def open_log(path: Path, config: LogConfig | None = None, *, disk: Any = None, c
 def append(log: Log, data: memoryview, epoch: int = 1, **more: Any) -> Any:
     """As a leader with no followers: what is written can be read."""
     info = log.append_as_leader(data, 0, len(data), epoch, **more)
-    log.high_watermark = log.log_end_offset
+    log.local.advance_high_watermark(log.log_end_offset)
     return info
 
 

@@ -41,7 +41,7 @@ def test_only_the_latest_record_of_a_key_stays_at_its_offset(tmp_path):
     done = compact(log)
     # The open segment is out of reach, so its record replaces nothing yet.
     assert content(log) == [(1, b"b", b"1"), (3, b"c", b"1"), (4, b"a", b"3"), (5, b"d", b"1"), (6, b"b", b"9")]
-    assert (log.first_dirty_offset, done.records_read, done.records_kept) == (6, 6, 4)
+    assert (log.local.first_dirty_offset, done.records_read, done.records_kept) == (6, 6, 4)
     assert (log.log_end_offset, log.segments.base_offsets) == (7, (0, 6))
     log.close()
     again = open_compacted(tmp_path)
@@ -68,7 +68,7 @@ def test_every_offset_can_be_fetched_as_before(tmp_path):
     kept = [offset for offset, _, _ in content(log)]
     assert kept == list(range(53, 60))
     for offset in range(60):
-        found = log._locate(offset)
+        found = log.local.locate(offset)
         assert found is not None
         assert found[0].header_at(found[1]).last_offset >= offset
     assert log.offset_for_timestamp(NOW + 55).offset == 55
@@ -139,7 +139,7 @@ def test_an_emptied_batch_stays_while_it_holds_the_last_sequence(tmp_path):
     segment_of(log, (b"a", b"3"))
     compact(log)
     assert [(header.base_offset, header.count) for header in headers(log)] == [(1, 0), (2, 1)]
-    log.abandon()
+    log.segments.release()
     again = open_compacted(tmp_path, clean_shutdown=False)
     repeated = keyed((b"a", b"2"), **one, base_sequence=1)
     info = again.append_as_leader(repeated, 0, len(repeated), 1)
@@ -153,7 +153,7 @@ def test_the_last_batch_of_the_range_stays_even_if_empty(tmp_path):
     segment_of(log, (b"a", b"2"))
     append(log, keyed((b"b", b"1"), is_transactional=True, producer_id=1, producer_epoch=0, base_sequence=0))
     end(log, commit=False)
-    log.roll()
+    log.local.roll()
     log.producers.entries.clear()
     compact(log, now_ms=NOW)
     compact_again(log, NOW + 10 * COMPACT.delete_retention_ms)
@@ -163,7 +163,7 @@ def test_the_last_batch_of_the_range_stays_even_if_empty(tmp_path):
 
 def compact_again(log, now_ms, passes=1):
     for _ in range(passes):
-        log.first_dirty_offset = 0
+        log.local.first_dirty_offset = 0
         compact(log, now_ms=now_ms)
 
 
@@ -172,7 +172,7 @@ def test_aborted_records_go_and_the_marker_outlives_them(tmp_path):
     append(log, keyed((b"a", b"good")))
     append(log, keyed((b"a", b"bad"), **transactional()))
     end(log, commit=False)
-    log.roll()
+    log.local.roll()
     segment_of(log, (b"z", b"1"))
     log.producers.entries.clear()
     compact(log, now_ms=NOW)
@@ -193,7 +193,7 @@ def test_an_abort_does_not_replace_what_was_there(tmp_path):
     segment_of(log, (b"a", b"good"))
     append(log, keyed((b"a", b"bad"), **transactional(), compression=Compression.GZIP))
     end(log, commit=False)
-    log.roll()
+    log.local.roll()
     compact(log)
     read = log.read(0, 1 << 20, log.log_end_offset, at_least_one=True, committed=True)
     assert content(log)[0] == (0, b"a", b"good")
@@ -207,7 +207,7 @@ def test_a_commit_marker_stays_while_records_of_its_transaction_do(tmp_path):
     log = open_compacted(tmp_path, replace(COMPACT, delete_retention_ms=0))
     segment_of(log, (b"a", b"1"), **transactional())
     end(log, commit=True)
-    log.roll()
+    log.local.roll()
     segment_of(log, (b"b", b"1"))
     log.producers.entries.clear()
     for passed in range(4):
@@ -235,10 +235,10 @@ def test_the_marker_of_a_producer_that_wrote_nothing_else_keeps_its_epoch(tmp_pa
     log = open_compacted(tmp_path, replace(COMPACT, delete_retention_ms=0))
     segment_of(log, (b"a", b"1"), **transactional())
     end(log, commit=False, epoch=5)
-    log.roll()
+    log.local.roll()
     for passed in range(4):
         compact_again(log, NOW + passed)
-    log.abandon()
+    log.segments.release()
     again = open_compacted(tmp_path, clean_shutdown=False)
     assert again.producers.entries[1].epoch == 5
     again.close()
@@ -276,7 +276,7 @@ def test_damage_is_not_made_to_look_sound(tmp_path):
     file.write_bytes(data)
     with pytest.raises(Uncleanable, match="checksum"):
         compact(log)
-    log.abandon()
+    log.segments.release()
 
 
 # ----------------------------------------------------------------------------------------------------- when
@@ -293,7 +293,7 @@ def test_the_ratio_decides(tmp_path):
     found = dirtiness(log, NOW)
     assert found.ratio == pytest.approx(0.25, abs=0.02)
     assert not must_be_compacted(log, found)
-    log.update_config(replace(COMPACT, min_cleanable_dirty_ratio=0.2))
+    log.local.update_config(replace(COMPACT, min_cleanable_dirty_ratio=0.2))
     assert must_be_compacted(log, found)
     log.close()
 
@@ -321,11 +321,11 @@ def test_a_log_that_was_cut_or_moved_on_is_dirty_again(tmp_path):
     for index in range(4):
         segment_of(log, (b"k%d" % index, b"1"))
     compact(log)
-    assert log.first_dirty_offset == 4
-    log.truncate_to(2)
-    assert log.first_dirty_offset == 2
-    log.advance_log_start(log.high_watermark)
-    log.first_dirty_offset = 0
+    assert log.local.first_dirty_offset == 4
+    log.local.truncate_to(2)
+    assert log.local.first_dirty_offset == 2
+    log.local.advance_log_start(log.high_watermark)
+    log.local.first_dirty_offset = 0
     assert dirtiness(log, NOW).first_dirty_offset == log.log_start_offset
     log.close()
 
@@ -342,11 +342,11 @@ def test_a_hole_between_segments_is_damage_unless_the_log_was_compacted_once(tmp
     log = open_log(tmp_path, COMPACT)
     for value in (b"one", b"two", b"three"):
         segment_of(log, (b"key", value))
-    log.abandon()
+    log.segments.release()
     for path in (tmp_path / "orders-0").glob("00000000000000000001.*"):
         path.unlink()
     # The topic is set to delete by now, and nothing says that its segments were forced to disk.
     deleting = replace(COMPACT, compact=False, delete=True)
     after = open_log(tmp_path, deleting, clean_shutdown=False, recovery_point=0, compacted_once=compacted_once)
     assert [value for _, _, value in content(after)] == kept
-    after.abandon()
+    after.segments.release()

@@ -114,10 +114,10 @@ class Model:
             _, pairs, producer, commit, split = step
             self._write(pairs, commit, is_transactional=True, **self._next(producer, len(pairs)))
             if split:
-                self.log.roll()
+                self.log.local.roll()
             append(self.log, marker(producer, 0, commit=commit), origin=Origin.COORDINATOR)
         else:
-            self.log.roll()
+            self.log.local.roll()
 
     def _write(self, pairs: Any, counts: bool, **fields: Any) -> None:
         info = append(self.log, keyed(*pairs, **fields))
@@ -150,7 +150,7 @@ class Model:
                         seen[record.key] = record.value
         assert seen == self.latest
         for offset in range(log.log_end_offset):
-            assert log._locate(offset) is not None
+            assert log.local.locate(offset) is not None
         for producer, sequence in self._sequences.items():
             assert log.producers.entries[producer].last_sequence == sequence - 1
 
@@ -165,7 +165,7 @@ def build(path: Path, steps: list[Step]) -> Model:
     model = Model(open_compacted(path, SETTINGS))
     for step in steps:
         model.do(step)
-    model.log.roll()
+    model.log.local.roll()
     return model
 
 
@@ -177,18 +177,18 @@ def die_while_compacting(source: Path, target: Path, call: int | None, times: tu
     try:
         for now in times:
             log = open_compacted(target, SETTINGS, disk=disk, clock=StoppedClock(now), clean_shutdown=False)
-            log.high_watermark = log.log_end_offset
-            log.first_dirty_offset = clean_offset
+            log.local.advance_high_watermark(log.log_end_offset)
+            log.local.first_dirty_offset = clean_offset
             compact(log, now_ms=now, disk=disk)
-            clean_offset = log.first_dirty_offset
-            log.abandon()
+            clean_offset = log.local.first_dirty_offset
+            log.segments.release()
     except Died:
         pass
     disk.close()
     # What the next process knows: a checkpoint that may lag behind, never one that runs ahead.
     log = open_compacted(target, SETTINGS, clock=StoppedClock(times[-1]), clean_shutdown=False)
-    log.high_watermark = log.log_end_offset
-    log.first_dirty_offset = clean_offset
+    log.local.advance_high_watermark(log.log_end_offset)
+    log.local.first_dirty_offset = clean_offset
     return log, disk.calls
 
 
@@ -208,7 +208,7 @@ EVERYTHING: list[Step] = [
 def test_wherever_the_process_dies_readers_see_the_same():
     with quick_directory() as directory:
         model = build(directory / "source", EVERYTHING)
-        model.log.abandon()
+        model.log.segments.release()
         call = 0
         while True:
             target = directory / "copy"
@@ -218,7 +218,7 @@ def test_wherever_the_process_dies_readers_see_the_same():
             if dirtiness(log, NOW + 300).dirty_bytes:
                 compact(log, now_ms=NOW + 300)
                 model.check(log)
-            log.abandon()
+            log.segments.release()
             shutil.rmtree(target)
             if calls <= call:
                 break
@@ -231,7 +231,7 @@ def test_wherever_the_process_dies_readers_see_the_same():
 def test_random_logs_and_random_deaths(steps, calls, memory):
     with quick_directory() as directory:
         model = build(directory / "source", steps)
-        model.log.abandon()
+        model.log.segments.release()
         for index, call in enumerate(calls):
             times = (NOW, NOW + 50, NOW + 150, NOW + 250)
             log, _ = die_while_compacting(directory / "source", directory / f"copy-{index}", call, times)
@@ -239,6 +239,6 @@ def test_random_logs_and_random_deaths(steps, calls, memory):
             for now in (NOW + 300, NOW + 500):
                 while dirtiness(log, now).dirty_bytes:
                     compact(log, now_ms=now, memory=memory)
-                log.first_dirty_offset = 0
+                log.local.first_dirty_offset = 0
                 model.check(log)
-            log.abandon()
+            log.segments.release()

@@ -26,7 +26,7 @@ def test_a_failed_append_names_the_directory(tmp_path, disk):
     assert failed.value.code == ErrorCode.KAFKA_STORAGE_ERROR
     assert (failed.value.directory, failed.value.errno) == (str(tmp_path), errno.ENOSPC)
     assert "orders-0" in failed.value.message
-    log.abandon()
+    log.segments.release()
 
 
 def test_a_full_disk_refuses_writes_keeps_reads_and_recovers(tmp_path, disk):
@@ -50,7 +50,7 @@ def test_what_was_half_written_is_cut_off_before_the_next_write(tmp_path, disk):
     """Else a crash could find the rest of the old batch behind the new one."""
     log = open_log(tmp_path, disk=disk)
     append(log, batch(b"a"))
-    size = log.size
+    size = log.segments.size
     disk.bytes_left = 500
     with pytest.raises(StorageError):
         append(log, batch(b"x" * 1000))
@@ -59,7 +59,7 @@ def test_what_was_half_written_is_cut_off_before_the_next_write(tmp_path, disk):
     disk.bytes_left = None
     short = append(log, batch(b"b")).bytes
     assert file.stat().st_size == size + short
-    log.abandon()
+    log.segments.release()
     again = open_log(tmp_path, clean_shutdown=False)
     assert values_of(again) == [b"a", b"b"]
     again.close()
@@ -90,7 +90,7 @@ def test_a_roll_that_fails_can_be_repeated(tmp_path, disk, suffix):
     append(log, batch(b"1" * 100))
     append(log, batch(b"2" * 100))
     assert [value[:1] for value in values_of(log)] == [b"0", b"1", b"2"]
-    log.abandon()
+    log.segments.release()
     again = open_log(tmp_path, SMALL, clean_shutdown=False)
     assert [value[:1] for value in values_of(again)] == [b"0", b"1", b"2"]
     again.close()
@@ -108,7 +108,7 @@ def test_an_index_that_cannot_be_made_refuses_the_batch_of_its_first_entry(tmp_p
     append(log, batch(b"1" * 100))
     append(log, batch(b"2" * 100))
     assert [value[:1] for value in values_of(log)] == [b"0", b"1", b"2"]
-    log.abandon()
+    log.segments.release()
     again = open_log(tmp_path, clean_shutdown=False)
     assert [value[:1] for value in values_of(again)] == [b"0", b"1", b"2"]
     again.close()
@@ -125,7 +125,7 @@ def test_a_segment_that_could_not_be_closed_is_closed_with_the_next_append(tmp_p
     disk.refuse = lambda operation, path: False
     append(log, batch(b"s"))
     assert list(log.segments.base_offsets) == [0, 1]
-    log.abandon()
+    log.segments.release()
     again = open_log(tmp_path, SMALL, clean_shutdown=False)
     assert values_of(again) == [b"0" * 100, b"s"]
     again.close()
@@ -164,11 +164,11 @@ def test_other_operations_fail_the_same_way(tmp_path, disk):
     segments = log.segments.all()
     disk.refuse = lambda operation, path: operation in ("rename", "sync_directory", "remove_tree")
     for action in (
-        lambda: log.truncate_to(1),
-        lambda: log.delete_segments(segments[:1]),
+        lambda: log.local.truncate_to(1),
+        lambda: log.local.delete_segments(segments[:1]),
         log.flush,
-        lambda: log.rename_directory("orders-0.x-delete"),
+        lambda: log.local.rename("orders-0.x-delete"),
     ):
         with pytest.raises(StorageError):
             action()
-    log.abandon()
+    log.segments.release()

@@ -132,7 +132,7 @@ def test_what_is_set_aside_stays(tmp_path):
 def test_a_directory_that_went_offline_meanwhile_frees_the_names_too(tmp_path):
     steps, disk = Steps(), FailingDisk()
     logs = manager(tmp_path / "a", tmp_path / "b", disk=disk, steps=steps)
-    home = logs.get_or_create(ORDERS, ID, LogConfig()).parent_directory
+    home = logs.get_or_create(ORDERS, ID, LogConfig()).directory.parent
     logs.delete(ORDERS)
     steps.turn()
     logs.directory_failed(home, "gone")
@@ -153,7 +153,7 @@ def test_a_compacted_offset_ahead_of_its_log_counts_for_nothing(tmp_path, offset
     logs.close()
     (tmp_path / "cleaner-offset-checkpoint").write_text(f"0\n1\norders 0 {offset}\n")
     again = manager(tmp_path)
-    assert again.get(ORDERS).first_dirty_offset == counts
+    assert again.get(ORDERS).local.first_dirty_offset == counts
     again.close()
 
 
@@ -176,7 +176,7 @@ def test_closing_reports_to_nobody_and_keeps_no_other_log_from_it(tmp_path):
     disk.refuse = lambda operation, path: False
     again = manager(tmp_path)
     assert (values_of(again.get(ORDERS)), values_of(again.get(BILLS))) == ([b"a"], [b"a"])
-    assert again.get(BILLS).recovery_point == 0, "checked like the rest: it had no mark"
+    assert again.get(BILLS).durability.recovery_point == 0, "checked like the rest: it had no mark"
     again.close()
 
 
@@ -208,7 +208,7 @@ def test_a_checkpoint_asked_for_while_it_is_written_is_written_once_more(tmp_pat
     upkeep = Upkeep(logs, StoppedClock(), steps)
     log = logs.get_or_create(ORDERS, ID, LogConfig())
     for offset in (1, 2, 3):
-        log.first_dirty_offset = offset
+        log.local.first_dirty_offset = offset
         upkeep.checkpoint(COMPACTED)
     assert len(steps.jobs) == 1
     steps.settle()
@@ -335,7 +335,7 @@ def test_a_directory_that_fails_before_its_logs_have_let_go(tmp_path):
     log = logs.get_or_create(ORDERS, ID, LogConfig())
     append(log, batch(b"a"))
     logs.delete(ORDERS)
-    logs.directory_failed(log.parent_directory, "gone")
+    logs.directory_failed(log.directory.parent, "gone")
     assert logs.is_free(ORDERS)
     assert log.segments.active.file is None
     steps.settle()

@@ -57,7 +57,7 @@ def test_a_read_is_a_slice_of_the_file(tmp_path):
     append(log, batch(b"a"))
     read = log.read(0, 1 << 20, log.high_watermark, at_least_one=True)
     assert isinstance(read.records, FileSlice)
-    assert read.records.length == log.size
+    assert read.records.length == log.segments.size
     assert (read.high_watermark, read.log_start_offset, read.last_stable_offset) == (1, 0, 1)
     assert read.aborted is None
     log.close()
@@ -97,7 +97,7 @@ def test_limits_in_bytes(tmp_path):
 def test_offsets_outside_the_log_are_refused(tmp_path, offset):
     log = open_log(tmp_path)
     append(log, batch(b"a", b"b"))
-    log.advance_log_start(1)
+    log.local.advance_log_start(1)
     with pytest.raises(KafkaError) as refused:
         log.read(offset, 1, 2, at_least_one=True)
     assert refused.value.code == ErrorCode.OFFSET_OUT_OF_RANGE
@@ -195,10 +195,10 @@ def test_more_than_a_segment_is_refused(tmp_path):
 
 def test_rolling_an_empty_segment_does_nothing(tmp_path):
     log = open_log(tmp_path)
-    log.roll()
+    log.local.roll()
     append(log, batch(b"a"))
-    log.roll()
-    log.roll()
+    log.local.roll()
+    log.local.roll()
     assert list(log.segments.base_offsets) == [0, 1]
     log.close()
 
@@ -268,10 +268,10 @@ def test_the_high_watermark_only_moves_forward_and_not_past_the_end(tmp_path):
     data = batch(b"a", b"b", b"c")
     log.append_as_leader(data, 0, len(data), 1)
     assert log.high_watermark == 0
-    log.high_watermark = 2
-    log.high_watermark = 1
+    log.local.advance_high_watermark(2)
+    log.local.advance_high_watermark(1)
     assert log.high_watermark == 2
-    log.high_watermark = 99
+    log.local.advance_high_watermark(99)
     assert log.high_watermark == 3
     log.close()
 
@@ -279,12 +279,12 @@ def test_the_high_watermark_only_moves_forward_and_not_past_the_end(tmp_path):
 def test_the_log_start_moves_up_to_the_high_watermark(tmp_path):
     log = open_log(tmp_path)
     append(log, batch(b"a", b"b", b"c"))
-    assert log.advance_log_start(2)
-    assert not log.advance_log_start(1)
+    assert log.local.advance_log_start(2)
+    assert not log.local.advance_log_start(1)
     assert log.log_start_offset == 2
     assert log.earliest().offset == 2
     with pytest.raises(KafkaError) as refused:
-        log.advance_log_start(4)
+        log.local.advance_log_start(4)
     assert refused.value.code == ErrorCode.OFFSET_OUT_OF_RANGE
     log.close()
 
@@ -311,7 +311,7 @@ def test_a_log_whose_files_are_gone_starts_where_it_should(tmp_path):
 
 def test_the_topic_and_partition_come_from_the_directory(tmp_path):
     log = open_log(tmp_path)
-    assert (log.name, str(log.topic_partition), log.topic_partition.partition) == ("orders-0", "orders-0", 0)
+    assert (log.directory.name, str(log.topic_partition), log.topic_partition.partition) == ("orders-0", "orders-0", 0)
     log.close()
 
 

@@ -168,7 +168,7 @@ def test_the_controller_may_choose_the_directory(tmp_path):
     wanted = logs.directories[1]
     for partition in range(3):
         log = logs.get_or_create(TopicPartition("t", partition), ID, LogConfig(), wanted.id)
-        assert log.parent_directory == wanted.path
+        assert log.directory.parent == wanted.path
     logs.close()
 
 
@@ -176,7 +176,7 @@ def test_logs_come_back_after_a_clean_stop(tmp_path):
     logs = started(tmp_path / "a")
     log = logs.get_or_create(ORDERS, ID, LogConfig())
     append(log, batch(b"a", b"b"), epoch=3)
-    log.advance_log_start(1)
+    log.local.advance_log_start(1)
     logs.broker_epoch = 42
     logs.close()
     marked = json.loads((tmp_path / "a" / ".kafka_cleanshutdown").read_text())
@@ -184,8 +184,8 @@ def test_logs_come_back_after_a_clean_stop(tmp_path):
     again = started(tmp_path / "a")
     assert not (tmp_path / "a" / ".kafka_cleanshutdown").exists()
     log = again.get(ORDERS)
-    assert (log.log_start_offset, log.log_end_offset, log.recovery_point, log.high_watermark) == (1, 2, 2, 2)
-    assert (log.topic_id, log.latest_epoch) == (ID, 3)
+    assert (log.log_start_offset, log.log_end_offset, log.durability.recovery_point, log.high_watermark) == (1, 2, 2, 2)
+    assert (log.topic_id, log.epochs.latest_epoch) == (ID, 3)
     assert list(again.logs) == [ORDERS]
     again.close()
 
@@ -194,7 +194,7 @@ def test_logs_come_back_after_a_crash(tmp_path):
     logs = started(tmp_path / "a")
     log = logs.get_or_create(ORDERS, ID, LogConfig())
     append(log, batch(b"a"))
-    log.roll()
+    log.local.roll()
     log.flush()
     upkeep(logs).checkpoint(RECOVERY_POINTS)
     append(log, batch(b"b"))
@@ -202,7 +202,7 @@ def test_logs_come_back_after_a_crash(tmp_path):
     again = started(tmp_path / "a")
     log = again.get(ORDERS)
     assert values_of(log) == [b"a", b"b"]
-    assert log.recovery_point == 1
+    assert log.durability.recovery_point == 1
     again.close()
 
 
@@ -211,7 +211,7 @@ def test_the_high_watermark_is_kept_by_its_checkpoint(tmp_path):
     log = logs.get_or_create(ORDERS, ID, LogConfig())
     data = batch(b"a", b"b", b"c")
     log.append_as_leader(data, 0, len(data), 1)
-    log.high_watermark = 2
+    log.local.advance_high_watermark(2)
     upkeep(logs).checkpoint(HIGH_WATERMARKS)
     logs.abandon()
     assert (tmp_path / "a" / "replication-offset-checkpoint").read_text() == "0\n1\norders 0 2\n"
@@ -248,14 +248,14 @@ def test_recovery_points_go_back_before_the_logs_do(tmp_path):
     logs = started(tmp_path / "a")
     log = logs.get_or_create(ORDERS, ID, LogConfig())
     append(log, batch(b"a"))
-    log.roll()
+    log.local.roll()
     append(log, batch(b"b"))
     log.flush()
     upkeep(logs).checkpoint(RECOVERY_POINTS)
     checkpoint = tmp_path / "a" / "recovery-point-offset-checkpoint"
     assert checkpoint.read_text() == "0\n1\norders 0 1\n", "all but the segment that is still written"
     logs.truncate({ORDERS: 0})
-    assert (log.log_end_offset, log.recovery_point) == (0, 0)
+    assert (log.log_end_offset, log.durability.recovery_point) == (0, 0)
     assert checkpoint.read_text() == "0\n1\norders 0 0\n"
     logs.close()
 
@@ -340,7 +340,7 @@ def test_what_describe_log_dirs_needs(tmp_path):
     log = logs.get_or_create(ORDERS, ID, LogConfig())
     append(log, batch(b"a"))
     first, second = describe_directories(logs)
-    assert (first.path, first.is_online, dict(first.sizes)) == (str(tmp_path / "a"), True, {ORDERS: log.size})
+    assert (first.path, first.is_online, dict(first.sizes)) == (str(tmp_path / "a"), True, {ORDERS: log.segments.size})
     assert first.total_bytes >= first.usable_bytes > 0
     assert not second.sizes
     logs.directory_failed(str(tmp_path / "a"), "broken")
@@ -358,7 +358,7 @@ def test_a_directory_that_cannot_be_used_is_offline_and_the_others_serve(tmp_pat
     logs = started(tmp_path / "a", tmp_path / "b", disk=disk)
     assert [directory.is_online for directory in logs.directories] == [False, True]
     log = logs.get_or_create(ORDERS, ID, LogConfig())
-    assert log.parent_directory == str(tmp_path / "b")
+    assert log.directory.parent == str(tmp_path / "b")
     logs.close()
 
 
@@ -433,10 +433,10 @@ def test_overdue_logs_are_forced_to_disk(tmp_path):
     log = logs.get_or_create(ORDERS, ID, LogConfig(flush_ms=1000))
     append(log, batch(b"a"))
     upkeep(logs).flush_overdue()
-    assert log.recovery_point == 0
+    assert log.durability.recovery_point == 0
     clock.now += 1000
     upkeep(logs).flush_overdue()
-    assert log.recovery_point == 1
+    assert log.durability.recovery_point == 1
     logs.close()
 
 
@@ -467,18 +467,18 @@ def test_closed_segments_are_forced_to_disk_beside_the_loop(tmp_path):
     append(log, batch(b"a"))
     regular.flush_sealed()
     assert workers.jobs == []
-    log.roll()
+    log.local.roll()
     append(log, batch(b"b"))
     regular.flush_sealed()
     regular.flush_sealed()
-    assert (len(workers.jobs), log.recovery_point) == (1, 0)
+    assert (len(workers.jobs), log.durability.recovery_point) == (1, 0)
     workers.run()
-    assert log.recovery_point == 1
-    log.roll()
+    assert log.durability.recovery_point == 1
+    log.local.roll()
     regular.flush_sealed()
     disk.refuse = lambda operation, path: operation == "open"
     workers.run()
-    assert log.recovery_point == 1
+    assert log.durability.recovery_point == 1
     assert [failure.directory for failure in failures] == [str(tmp_path / "a")]
     disk.refuse = lambda operation, path: False
     logs.close()
@@ -491,13 +491,13 @@ def test_a_cut_during_the_flush_keeps_the_recovery_point_back(tmp_path):
     regular = Upkeep(logs, StoppedClock(), workers)
     log = logs.get_or_create(ORDERS, ID, LogConfig())
     append(log, batch(b"a", b"b"))
-    log.roll()
+    log.local.roll()
     regular.flush_sealed()
-    log.truncate_to(0)
+    log.local.truncate_to(0)
     append(log, batch(b"c", b"d"))
     workers.run()
-    assert log.recovery_point == 0
-    log.roll()
+    assert log.durability.recovery_point == 0
+    log.local.roll()
     regular.flush_sealed()
     logs.delete(ORDERS)
     workers.run()
@@ -508,9 +508,9 @@ def test_every_so_many_records_the_log_is_forced_to_disk(tmp_path):
     logs = started(tmp_path / "a")
     log = logs.get_or_create(ORDERS, ID, LogConfig(flush_messages=3))
     append(log, batch(b"a", b"b"))
-    assert log.recovery_point == 0
+    assert log.durability.recovery_point == 0
     append(log, batch(b"c"))
-    assert log.recovery_point == 3
+    assert log.durability.recovery_point == 3
     logs.close()
 
 

@@ -71,28 +71,28 @@ def perform(log: Log, model: Model, path: Path, operation: tuple[Any, ...]) -> L
         append(log, batch(*values, timestamps=timestamps, compression=codec))
         model.append(values, timestamps)
     elif name == "roll":
-        log.roll()
+        log.local.roll()
     elif name == "flush":
         log.flush()
     elif name == "truncate":
         offset = model.start + int((model.end - model.start) * rest[0])
-        log.truncate_to(offset)
+        log.local.truncate_to(offset)
         model.truncate(offset)
     elif name == "restart at":
-        log.truncate_fully_and_start_at(rest[0])
+        log.local.truncate_fully_and_start_at(rest[0])
         model.batches, model.start, model.end = [], rest[0], rest[0]
     elif name == "advance start":
         model.start += int((model.end - model.start) * rest[0])
-        log.advance_log_start(model.start)
+        log.local.advance_log_start(model.start)
     elif name == "reopen":
         (clean,) = rest
-        recovery_point = log.recovery_point
+        recovery_point = log.durability.recovery_point
         if clean:
             log.close()
         else:
-            log.abandon()
+            log.segments.release()
         log = open_log(path, CONFIG, clean_shutdown=clean, log_start_offset=model.start, recovery_point=recovery_point)
-        log.high_watermark = log.log_end_offset
+        log.local.advance_high_watermark(log.log_end_offset)
     return log
 
 
@@ -149,4 +149,4 @@ def test_any_history(history):
             check(log, model)
             check_structure(log)
         finally:
-            log.abandon()
+            log.segments.release()

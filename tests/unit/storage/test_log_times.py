@@ -34,7 +34,7 @@ def test_the_first_record_that_is_not_older(log):
 
 def test_records_before_the_start_of_the_log_are_not_found(log):
     append(log, batch(b"a", b"b", b"c", timestamps=[NOW + 9, NOW, NOW + 8]))
-    log.advance_log_start(1)
+    log.local.advance_log_start(1)
     assert log.offset_for_timestamp(NOW + 5) == (NOW + 8, 2, 1)
 
 
@@ -82,7 +82,7 @@ def test_the_epoch_of_earliest_and_latest(log):
     append(log, batch(b"c"), epoch=6)
     assert log.earliest() == (-1, 0, 3)
     assert log.latest() == (-1, 3, 6)
-    log.advance_log_start(2)
+    log.local.advance_log_start(2)
     assert log.end_offset_for_epoch(6) == (6, 3)
 
 
@@ -105,7 +105,7 @@ def test_a_time_inside_a_batch_that_is_not_decoded(tmp_path):
         assert (found.offset, found.timestamp) == (offset, found_at)
     assert log.offset_for_timestamp(NOW + 6) is None
     assert log.max_timestamp()[:2] == (NOW + 5, 4)
-    log.advance_log_start(4)
+    log.local.advance_log_start(4)
     assert log.offset_for_timestamp(NOW).offset == 4
     log.close()
 
@@ -114,6 +114,6 @@ def test_a_time_behind_more_records_than_the_kernel_names(tmp_path):
     log = open_log(tmp_path)
     body = b"".join(record(index, value=sized(bytes(3_000))) for index in range(500))
     append(log, memoryview(bytearray(batch_of(body, 500, codec=Compression.ZSTD, base_timestamp=NOW))))
-    log.advance_log_start(400)
+    log.local.advance_log_start(400)
     assert log.offset_for_timestamp(NOW).offset == 400
     log.close()

@@ -26,12 +26,12 @@ def refused(log, data: bytes) -> KafkaError:
     received = memoryview(bytearray(data))
     with pytest.raises(KafkaError) as caught:
         append(log, received)
-    assert (bytes(received), log.log_end_offset, log.size) == (data, 0, 0)
+    assert (bytes(received), log.log_end_offset, log.segments.size) == (data, 0, 0)
     return caught.value
 
 
 def stored(log):
-    (header,) = scan_batches(log.segments.active.open_file().read(0, log.size))
+    (header,) = scan_batches(log.segments.active.open_file().read(0, log.segments.size))
     return header
 
 
@@ -308,7 +308,7 @@ def test_packed_at_the_topics_level(tmp_path, codec, low, high):
     for name, level in (("low", low), ("high", high)):
         log = open_log(tmp_path / name, LogConfig(compression_type=codec, **level))
         append(log, memoryview(bytearray(batch_of(record(0, value=sized(text)), 1))))
-        sizes.append(log.size)
+        sizes.append(log.segments.size)
         log.close()
     assert sizes[0] > sizes[1]
 

@@ -41,7 +41,7 @@ class Play:
         return "\n".join(f"{line:{width}}→ {self._answer(line.split())}".rstrip() for line in lines)
 
     def close(self) -> None:
-        self._log.abandon()
+        self._log.segments.release()
 
     def _answer(self, words: list[str]) -> str:
         try:
@@ -52,14 +52,14 @@ class Play:
     def _perform(self, action: str, *words: str) -> str:
         if action == "hw":
             self._follows = False
-            self._log.high_watermark = int(words[0])
+            self._log.local.advance_high_watermark(int(words[0]))
             return f"stable {self._log.last_stable_offset}"
         if action == "wait":
             self._clock.now += int(words[0])
             self._log.producers.expire(self._clock.now)
             return f"{len(self._log.producers.entries)} producers"
         if action == "truncate":
-            self._log.truncate_to(int(words[0]))
+            self._log.local.truncate_to(int(words[0]))
             return f"ends at {self._log.log_end_offset}, stable {self._log.last_stable_offset}"
         if action in ("roll", "reopen", "crash"):
             return self._life(action)
@@ -95,7 +95,7 @@ class Play:
                 origin = Origin.COORDINATOR
         info = log.append_as_leader(data, 0, len(data), 1, origin=origin)
         if self._follows:
-            log.high_watermark = log.log_end_offset
+            log.local.advance_high_watermark(log.log_end_offset)
         again = " again" if info.duplicate else ""
         last = f"..{info.last_offset}" if info.last_offset > info.base_offset else ""
         stable = "" if log.last_stable_offset == log.high_watermark else f", stable {log.last_stable_offset}"
@@ -103,13 +103,13 @@ class Play:
 
     def _life(self, action: str) -> str:
         if action == "roll":
-            self._log.roll()
+            self._log.local.roll()
             return ""
-        start, point, mark = self._log.log_start_offset, self._log.recovery_point, self._log.high_watermark
+        start, point, mark = self._log.log_start_offset, self._log.durability.recovery_point, self._log.high_watermark
         if action == "reopen":
             self._log.close()
         else:
-            self._log.abandon()
+            self._log.segments.release()
         self._log = open_log(
             self._path,
             clean_shutdown=action == "reopen",
@@ -117,7 +117,7 @@ class Play:
             recovery_point=point,
             clock=self._clock,
         )
-        self._log.high_watermark = mark
+        self._log.local.advance_high_watermark(mark)
         return f"ends at {self._log.log_end_offset}, stable {self._log.last_stable_offset}"
 
 
@@ -334,7 +334,7 @@ def test_followers_keep_the_same_books(tmp_path):
     data = memoryview(bytearray(leader.read(0, 1 << 20, 4, at_least_one=True).records.read()))
     follower = open_log(tmp_path / "follower")
     follower.append_as_follower(data, 0, len(data))
-    follower.high_watermark = 4
+    follower.local.advance_high_watermark(4)
     assert follower.producers.entries[4].last_sequence == 2
     assert follower.last_stable_offset == 4
     assert follower.segments.aborted_between(0, 4) == leader.segments.aborted_between(0, 4) != []
@@ -387,7 +387,7 @@ def producing(path: Path, **more) -> Log:
     for sequence in range(6):
         append(log, batch(b"v", producer_id=1, producer_epoch=0, base_sequence=sequence))
         if sequence in (1, 3):
-            log.roll()
+            log.local.roll()
     return log
 
 
@@ -436,7 +436,7 @@ def test_records_without_a_producer_leave_no_trace(tmp_path: Path) -> None:
     leader, follower = open_log(tmp_path / "leader"), open_log(tmp_path / "follower")
     append(leader, batch(b"v"))
     assert leader.producers.is_empty
-    copy = memoryview(bytearray(leader.segments.active.open_file().read(0, leader.size)))
+    copy = memoryview(bytearray(leader.segments.active.open_file().read(0, leader.segments.size)))
     follower.append_as_follower(copy, 0, len(copy))
     assert follower.producers.is_empty
     leader.close()
@@ -457,7 +457,7 @@ def test_a_state_is_empty_only_without_producers_transactions_and_markers(tmp_pa
     log.append_as_leader(ended, 0, len(ended), 0, origin=Origin.COORDINATOR)
     state.entries.clear()
     assert not state.is_empty  # its marker is not replicated yet
-    log.high_watermark = log.log_end_offset
+    log.local.advance_high_watermark(log.log_end_offset)
     assert state.is_empty
     log.close()
 

@@ -33,12 +33,12 @@ def build(path: Path) -> list[tuple[int, bytes | None]]:
     append(log, batch(b"one", b"two", timestamp=NOW), epoch=1)
     append(log, batch(b"three" * 20, timestamp=NOW + 1), epoch=1)
     append(log, batch(b"i0", producer_id=7, producer_epoch=0, base_sequence=0), epoch=1)
-    log.roll()
+    log.local.roll()
     append(log, batch(b"i1", producer_id=7, producer_epoch=0, base_sequence=1), epoch=2)
     append(log, batch(b"z" * 200, compression=Compression.ZSTD, timestamp=NOW + 5), epoch=2)
     append(log, batch(b"t0", producer_id=8, producer_epoch=3, base_sequence=0, is_transactional=True), epoch=2)
     append(log, marker(8, 3, commit=False), epoch=2, origin=Origin.COORDINATOR)
-    log.roll()
+    log.local.roll()
     append(log, batch(b"t1", producer_id=8, producer_epoch=3, base_sequence=1, is_transactional=True), epoch=3)
     append(log, batch(b"last", timestamp=NOW + 9), epoch=3)
     assert list(log.segments.base_offsets) == [0, 4, 8]
@@ -105,7 +105,7 @@ def test_every_byte_cut_off(original, tmp_path):
         log = open_log(copy, CONFIG, clean_shutdown=False)
         kept.add(log.log_end_offset)
         check_prefix(log, expected)
-        log.abandon()
+        log.segments.release()
     assert kept == {0, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 
 
@@ -123,7 +123,7 @@ def test_every_byte_changed(original, tmp_path):
             check_prefix(log, expected)
         else:
             assert [(record.offset, record.value) for record in all_records(log)] == expected
-        log.abandon()
+        log.segments.release()
 
 
 def test_damaged_indexes_do_not_lead_astray_after_a_clean_stop(original, tmp_path):
@@ -140,7 +140,7 @@ def test_damaged_indexes_do_not_lead_astray_after_a_clean_stop(original, tmp_pat
         for offset in range(log.log_end_offset):
             first = next(r for r in records_of(log.read(offset, 1, 10, at_least_one=True)) if r.offset >= offset)
             assert (first.offset, first.value) == expected[offset]
-        log.abandon()
+        log.segments.release()
 
 
 def test_damage_after_a_clean_stop_is_said_when_it_is_met(original, tmp_path):
@@ -156,20 +156,20 @@ def test_damage_after_a_clean_stop_is_said_when_it_is_met(original, tmp_path):
         data[position] ^= 0xFF
         path.write_bytes(data)
         log = open_log(copy, CONFIG, clean_shutdown=True)
-        log.high_watermark = log.log_end_offset
+        log.local.advance_high_watermark(log.log_end_offset)
         for action in (
             lambda log=log: log.read(3, 1 << 20, log.log_end_offset, at_least_one=True, committed=True),
             lambda log=log: log.bytes_between(1, log.log_end_offset),
             lambda log=log: log.offset_for_timestamp(NOW + 3),
             lambda log=log: log.max_timestamp(),
-            lambda log=log: log.truncate_to(6),
+            lambda log=log: log.local.truncate_to(6),
             lambda log=log: append(log, batch(b"new"), epoch=9),
         ):
             try:
                 action()
             except KafkaError as error:
                 said += error.code == ErrorCode.CORRUPT_MESSAGE
-        log.abandon()
+        log.segments.release()
     assert said > 0
 
 
@@ -183,7 +183,7 @@ def test_only_what_lies_behind_the_recovery_point_is_read_again(original, tmp_pa
     log = open_log(copy, CONFIG, clean_shutdown=False, recovery_point=9)
     assert log.log_end_offset == 10
     assert first.read_bytes() == bytes(data)
-    log.abandon()
+    log.segments.release()
 
 
 def test_segments_behind_a_cut_are_dropped(original, tmp_path):
@@ -229,17 +229,17 @@ def test_a_batch_larger_than_a_chunk_is_recovered_piece_by_piece(tmp_path):
     append(log, batch(b"small"))
     append(log, batch(b"L" * (3 << 20)))
     append(log, batch(b"after"))
-    log.abandon()
+    log.segments.release()
     again = open_log(tmp_path, clean_shutdown=False)
     assert [len(value or b"") for value in values_of(again)] == [5, 3 << 20, 5]
-    again.abandon()
+    again.segments.release()
     path = tmp_path / "orders-0" / f"{0:020d}.log"
     data = bytearray(path.read_bytes())
     data[2 << 20] ^= 1
     path.write_bytes(data)
     damaged = open_log(tmp_path, clean_shutdown=False)
     assert values_of(damaged) == [b"small"]
-    damaged.abandon()
+    damaged.segments.release()
 
 
 def test_remains_of_an_older_batch_do_not_come_back(tmp_path):
@@ -247,7 +247,7 @@ def test_remains_of_an_older_batch_do_not_come_back(tmp_path):
     log = open_log(tmp_path)
     append(log, batch(b"a"))
     append(log, batch(b"b"))
-    log.abandon()
+    log.segments.release()
     path = tmp_path / "orders-0" / f"{0:020d}.log"
     path.write_bytes(path.read_bytes() + bytes(batch(b"old", base_offset=1)))
     again = open_log(tmp_path, clean_shutdown=False)
@@ -260,10 +260,10 @@ def test_gaps_that_compaction_or_a_leader_left_stay(tmp_path):
     for offset in (0, 5, 6, 20):
         data = batch(b"%d" % offset, base_offset=offset, partition_leader_epoch=1)
         log.append_as_follower(data, 0, len(data))
-    log.roll()
+    log.local.roll()
     data = batch(b"30", base_offset=30, partition_leader_epoch=1)
     log.append_as_follower(data, 0, len(data))
-    log.abandon()
+    log.segments.release()
     again = open_log(tmp_path, clean_shutdown=False)
     assert [record.offset for record in all_records(again)] == [0, 5, 6, 20, 30]
     again.close()
@@ -310,9 +310,9 @@ def test_wherever_the_start_lies_nothing_behind_it_is_taken_for_a_stray(tmp_path
     for number in range(3):
         values = [b"%d" % (number * 3 + index) for index in range(3)]
         append(log, batch(*values, producer_id=7, producer_epoch=0, base_sequence=number * 3))
-        log.roll()
-    log.advance_log_start(start)
-    log.abandon()
+        log.local.roll()
+    log.local.advance_log_start(start)
+    log.segments.release()
     again = open_log(tmp_path, log_start_offset=start, clean_shutdown=False)
     assert (again.log_start_offset, again.log_end_offset) == (start, 9)
     assert values_of(again)[-(9 - start) :] == [b"%d" % number for number in range(start, 9)]

@@ -77,7 +77,7 @@ def manager(path, disk=None, turns=None):
 def write(log, count):
     for number in range(count):
         append(log, batch(b"%d" % number, key=b"k"))
-        log.roll()
+        log.local.roll()
 
 
 def leave_traces(logs, upkeep):
@@ -85,8 +85,8 @@ def leave_traces(logs, upkeep):
     log = logs.get_or_create(ORDERS, OLD, LogConfig())
     write(log, 30)
     log.flush()
-    log.advance_log_start(25)
-    log.first_dirty_offset = 20
+    log.local.advance_log_start(25)
+    log.local.first_dirty_offset = 20
     for kind in ALL_KINDS:
         upkeep.checkpoint(kind)
 
@@ -99,8 +99,8 @@ def check_new_life(path):
     """After a crash the new log is as if there had never been another."""
     again = manager(path)
     log = again.get(ORDERS)
-    assert (log.topic_id, log.log_start_offset, log.recovery_point) == (NEW, 0, 0)
-    assert (log.first_dirty_offset, values_of(log)) == (0, [b"%d" % number for number in range(20)])
+    assert (log.topic_id, log.log_start_offset, log.durability.recovery_point) == (NEW, 0, 0)
+    assert (log.local.first_dirty_offset, values_of(log)) == (0, [b"%d" % number for number in range(20)])
     again.close()
 
 
@@ -125,7 +125,7 @@ def test_nor_after_a_clean_stop(tmp_path):
     logs.close()
     again = manager(tmp_path)
     log = again.get(ORDERS)
-    assert (log.first_dirty_offset, log.log_start_offset, log.log_end_offset) == (0, 0, 20)
+    assert (log.local.first_dirty_offset, log.log_start_offset, log.log_end_offset) == (0, 0, 20)
     again.close()
 
 
@@ -176,7 +176,7 @@ def test_the_name_is_not_free_before_all_is_gone(tmp_path):
     upkeep = Upkeep(logs, StoppedClock(), turns)
     leave_traces(logs, upkeep)
     turns.settle()
-    logs.get(ORDERS).first_dirty_offset = 21
+    logs.get(ORDERS).local.first_dirty_offset = 21
     upkeep.checkpoint(COMPACTED)  # under way when the topic is deleted, and comes to its end after it
     logs.delete(ORDERS)
     freed = []
@@ -258,7 +258,7 @@ def test_a_checkpoint_that_says_the_same_is_not_written_again(tmp_path, kind):
     leave_traces(logs, upkeep)
     disk.refuse = lambda operation, path: True
     upkeep.checkpoint(kind)
-    logs.get(ORDERS).first_dirty_offset = 21
+    logs.get(ORDERS).local.first_dirty_offset = 21
     disk.refuse = lambda operation, path: False
     upkeep.checkpoint(COMPACTED)
     assert entries(tmp_path)[FILES[3]] == ["orders 0 21"]

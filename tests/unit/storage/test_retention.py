@@ -35,11 +35,11 @@ def clock():
 
 def test_old_segments_go_and_the_log_starts_later(tmp_path, clock):
     log = filled(tmp_path, clock, retention_ms=HOUR + 1)
-    size = log.size
+    size = log.segments.size
     deleted = delete_old_segments(log, clock.now)
     assert values_of(log) == [b"2", b"3"]
     assert (log.log_start_offset, log.segments.first.base_offset) == (2, 2)
-    assert deleted == size - log.size > 0
+    assert deleted == size - log.segments.size > 0
     log.close()
 
 
@@ -47,7 +47,7 @@ def test_a_segment_is_as_old_as_its_latest_record(tmp_path, clock):
     log = open_log(tmp_path, LogConfig(retention_ms=HOUR), clock=clock)
     append(log, batch(b"old", timestamp=NOW - 5 * HOUR))
     append(log, batch(b"new", timestamp=NOW - HOUR))
-    log.roll()
+    log.local.roll()
     assert delete_old_segments(log, clock.now) == 0
     assert delete_old_segments(log, clock.now + 1) > 0
     log.close()
@@ -69,13 +69,13 @@ def test_the_active_segment_goes_too_when_all_of_it_is_old(tmp_path, clock):
 
 def test_as_many_segments_go_as_leave_the_size_that_is_kept(tmp_path, clock):
     log = filled(tmp_path, clock)
-    one = log.size // 4
-    log.update_config(config(retention_bytes=2 * one))
+    one = log.segments.size // 4
+    log.local.update_config(config(retention_bytes=2 * one))
     delete_old_segments(log, clock.now)
     assert values_of(log) == [b"2", b"3"]
-    log.update_config(config(retention_bytes=2 * one - 1))
+    log.local.update_config(config(retention_bytes=2 * one - 1))
     assert delete_old_segments(log, clock.now) == 0
-    log.update_config(config(retention_bytes=0))
+    log.local.update_config(config(retention_bytes=0))
     delete_old_segments(log, clock.now)
     assert (values_of(log), log.log_start_offset) == ([], 4)
     log.close()
@@ -92,7 +92,7 @@ def test_nothing_behind_the_high_watermark_goes(tmp_path, clock):
     for value in (b"0", b"1", b"2"):
         data = batch(value, timestamp=NOW - HOUR)
         log.append_as_leader(data, 0, len(data), 1)
-    log.high_watermark = 1
+    log.local.advance_high_watermark(1)
     delete_old_segments(log, clock.now)
     assert (log.log_start_offset, [segment.base_offset for segment in log.segments]) == (1, [1, 2])
     log.close()
@@ -101,8 +101,8 @@ def test_nothing_behind_the_high_watermark_goes(tmp_path, clock):
 @pytest.mark.parametrize(("compact", "delete"), [(True, False), (False, False), (True, True), (False, True)])
 def test_the_policy_decides_what_age_means(tmp_path, clock, compact, delete):
     log = filled(tmp_path, clock, retention_ms=0)
-    log.update_config(config(retention_ms=0, compact=compact, delete=delete))
-    log.advance_log_start(2)
+    log.local.update_config(config(retention_ms=0, compact=compact, delete=delete))
+    log.local.advance_log_start(2)
     delete_old_segments(log, clock.now + 1)
     # What lies before the start goes in any case; the rest only where records are deleted by age.
     assert (log.segments.first.base_offset, values_of(log)) == ((4, []) if delete else (2, [b"2", b"3"]))
@@ -112,11 +112,11 @@ def test_the_policy_decides_what_age_means(tmp_path, clock, compact, delete):
 def test_a_segment_that_holds_the_start_stays(tmp_path, clock):
     log = open_log(tmp_path, LogConfig(), clock=clock)
     append(log, batch(b"0", b"1"))
-    log.roll()
+    log.local.roll()
     append(log, batch(b"2"))
-    log.advance_log_start(1)
+    log.local.advance_log_start(1)
     assert delete_old_segments(log, clock.now) == 0
-    log.advance_log_start(2)
+    log.local.advance_log_start(2)
     assert delete_old_segments(log, clock.now) > 0
     log.close()
 
@@ -124,7 +124,7 @@ def test_a_segment_that_holds_the_start_stays(tmp_path, clock):
 def test_records_without_a_timestamp_count_from_the_file(tmp_path, clock):
     log = open_log(tmp_path, config(retention_ms=HOUR), clock=clock)
     append(log, batch(b"0", timestamp=-1))
-    log.roll()
+    log.local.roll()
     written = log.segments.first.modified_ms
     assert delete_old_segments(log, written + HOUR) == 0
     assert delete_old_segments(log, written + HOUR + 1) > 0

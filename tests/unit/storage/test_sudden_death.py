@@ -110,7 +110,7 @@ def fill(path: Path, count: int = 8) -> None:
     for number in range(count):
         append(log, batch(b"%d" % number * 40))
     assert len(log.segments) >= 3
-    log.abandon()
+    log.segments.release()
 
 
 def numbers(log: Log) -> list[int]:
@@ -155,11 +155,11 @@ def test_while_aborting_transactions():
             done.append("data")
             append(log, marker(1, 0, commit=False), origin=Origin.COORDINATOR)
             done.append("abort")
-        log.abandon()
+        log.segments.release()
 
     def check(path: Path) -> None:
         log = reopened(path)
-        log.high_watermark = log.log_end_offset
+        log.local.advance_high_watermark(log.log_end_offset)
         aborted = [one.first_offset for one in log.segments.aborted_between(0, 100)]
         assert aborted == [offset for offset in range(0, 8, 2) if offset + 1 < log.log_end_offset]
         assert log.log_end_offset >= len(done)
@@ -173,7 +173,7 @@ def test_while_aborting_transactions():
 def test_while_truncating(target):
     def act(path: Path, disk: Any) -> None:
         log = open_log(path, CONFIG, disk=disk)
-        log.truncate_to(target)
+        log.local.truncate_to(target)
         log.close()
 
     def check(path: Path) -> None:
@@ -189,8 +189,8 @@ def test_while_truncating(target):
 def test_while_deleting_the_oldest_segments():
     def act(path: Path, disk: Any) -> None:
         log = open_log(path, CONFIG, disk=disk)
-        log.high_watermark = log.log_end_offset
-        log.delete_segments(log.segments.all()[:2])
+        log.local.advance_high_watermark(log.log_end_offset)
+        log.local.delete_segments(log.segments.all()[:2])
         log.close()
 
     def check(path: Path) -> None:
@@ -206,7 +206,7 @@ def test_while_deleting_the_oldest_segments():
 def test_while_starting_over():
     def act(path: Path, disk: Any) -> None:
         log = open_log(path, CONFIG, disk=disk)
-        log.truncate_fully_and_start_at(3)
+        log.local.truncate_fully_and_start_at(3)
         append(log, batch(b"3" * 40))
         log.close()
 
@@ -228,13 +228,13 @@ def test_while_replacing_segments():
     def act(path: Path, disk: Any) -> None:
         log = open_log(path, compacted, disk=disk)
         old = log.segments.all()[:2]
-        cleaned = Segment.create(disk, log.directory, 0, compacted, 0, CLEANED)
+        cleaned = Segment.create(disk, log.directory.path, 0, compacted, 0, CLEANED)
         for number in (2, 3):
             data = batch(b"%d" % number * 40, base_offset=number)
             cleaned.append(data, number, 0, number)
         cleaned.seal()
         cleaned.flush()
-        log.replace_segments([cleaned], old)
+        log.local.replace_segments([cleaned], old)
         log.close()
 
     def check(path: Path) -> None:

@@ -18,7 +18,7 @@ def refusal(log, data, **more) -> KafkaError:
     end = log.log_end_offset
     with pytest.raises(KafkaError) as refused:
         append(log, data, **more)
-    assert (bytes(data), log.log_end_offset, log.size) == (before, end, 0)
+    assert (bytes(data), log.log_end_offset, log.segments.size) == (before, end, 0)
     return refused.value
 
 
@@ -29,7 +29,7 @@ def with_checksum(data: memoryview) -> memoryview:
 
 
 def stored_headers(log):
-    return scan_batches(log.segments.active.open_file().read(0, log.size))
+    return scan_batches(log.segments.active.open_file().read(0, log.segments.size))
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_a_batch_over_the_limit(tmp_path):
     log = open_log(tmp_path, LogConfig(max_message_bytes=size - 1))
     refused = refusal(log, batch(b"x" * 100))
     assert (refused.code, f"has {size} bytes" in refused.message) == (ErrorCode.MESSAGE_TOO_LARGE, True)
-    log.update_config(LogConfig(max_message_bytes=size))
+    log.local.update_config(LogConfig(max_message_bytes=size))
     append(log, batch(b"x" * 100))
     log.close()
 
@@ -111,7 +111,7 @@ def test_compressed_batches_are_opened_and_stored_as_they_came(log, codec):
     sent = bytes(data[61:])
     append(log, data)
     assert len(all_records(log)) == 20
-    stored = log.segments.active.open_file().read(0, log.size)
+    stored = log.segments.active.open_file().read(0, log.segments.size)
     assert stored[61:] == sent
     assert stored_headers(log)[0].compression == codec
 
@@ -302,7 +302,7 @@ def test_the_rules_of_the_topic_hold_for_old_messages_too(tmp_path):
 def test_the_topics_codec_is_used_for_old_messages(tmp_path):
     log = open_log(tmp_path, LogConfig(compression_type="gzip", message_timestamp_type="LogAppendTime"))
     append(log, memoryview(bytearray(message(b"a", magic=0))))
-    stored = log.segments.active.open_file().read(0, log.size)
+    stored = log.segments.active.open_file().read(0, log.segments.size)
     header = read_header(stored)
     assert (header.compression, header.max_timestamp) == (Compression.GZIP, NOW)
     assert values_of(log) == [b"a"]
@@ -318,7 +318,7 @@ def test_old_messages_that_grow_beyond_the_limit(tmp_path):
     data = memoryview(bytearray(struct.pack(">qiI", 0, len(body) + 4, zlib.crc32(body)) + body))
     log = open_log(tmp_path, LogConfig(max_message_bytes=500, compression_type="uncompressed"))
     assert refusal(log, data).code == ErrorCode.MESSAGE_TOO_LARGE
-    log.update_config(LogConfig(max_message_bytes=2000, compression_type="uncompressed"))
+    log.local.update_config(LogConfig(max_message_bytes=2000, compression_type="uncompressed"))
     append(log, data)
     log.close()
 
