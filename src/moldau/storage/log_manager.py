@@ -125,8 +125,8 @@ class LogManager:
         other = self._logs.get(log.topic_partition)
         if other is not None:
             raise LogDirError(
-                f"{log.topic_partition} has a log in {other.directory} and another in {log.directory}; remove the "
-                "older one."
+                f"{log.topic_partition} has a log in {other.directory.path} and another in {log.directory.path}; "
+                "remove the older one."
             )
         self._own(log)
 
@@ -263,7 +263,7 @@ class LogManager:
         elif log.topic_id != topic_id:
             raise KafkaError(
                 ErrorCode.INCONSISTENT_TOPIC_ID,
-                f"The log in {log.directory} belongs to another topic of the same name.",
+                f"The log in {log.directory.path} belongs to another topic of the same name.",
             )
 
     def _choose(self, directory_id: Uuid | None) -> LogDirectory:
