@@ -46,6 +46,7 @@ KERNELS = (
     "consumed",
     "delivery",
     "frames",
+    "lanes",
     "packing",
     "records",
     "writer",

@@ -10,6 +10,8 @@ from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32
 
 from moldau._speed.codec cimport (
     ATTRIBUTES_AT,
+    BASE_SEQUENCE_AT,
+    BASE_TIMESTAMP_AT,
     COMPRESSION,
     CONTROL,
     COUNT_AT,
@@ -21,13 +23,18 @@ from moldau._speed.codec cimport (
     FLAGS_AT,
     HEADER_SIZE,
     LAST_OFFSET_DELTA_AT,
+    LENGTH_AT,
+    MAX_TIMESTAMP_AT,
     PREFIX_SIZE,
+    PRODUCER_ID_AT,
     BatchHeader,
     check_batch,
     check_frame,
     checksum_from,
     frame_of,
+    get16,
     get32,
+    get64,
     header_at,
     next_record,
     open_range,
@@ -379,6 +386,43 @@ def open_batch(
     finally:
         walk_end(&walk)
         PyBuffer_Release(&view)
+
+
+cdef int judge_plain(
+    const uint8_t *batch, Py_ssize_t size, bint needs_key, int64_t earliest, int64_t latest
+) noexcept nogil:
+    """0 if the bytes are one plain batch that a client may write as it is: nothing to unpack, to correct or to refuse.
+
+    Whatever this does not know is left to `storage/validator`, which says what is wrong with it, if anything is.
+    """
+    cdef record_walk walk
+    cdef const uint8_t *p = batch + HEADER_SIZE
+    cdef int code
+    if (
+        check_batch(batch, size, False)
+        or get32(batch + LENGTH_AT) != size - PREFIX_SIZE
+        or get16(batch + ATTRIBUTES_AT)
+        or get64(batch)
+        or has_gaps(batch)
+        or (get64(batch + PRODUCER_ID_AT) != -1 and get32(batch + BASE_SEQUENCE_AT) < 0)
+    ):
+        return -1
+    walk.frame.base_offset = 0
+    walk.frame.base_timestamp = get64(batch + BASE_TIMESTAMP_AT)
+    walk.frame.append_time = -1
+    walk.frame.has_append_time = 0
+    walk.frame.last_offset_delta = get32(batch + LAST_OFFSET_DELTA_AT)
+    walk.frame.count = get32(batch + COUNT_AT)
+    walk.consecutive = 1
+    walk.needs_key = needs_key
+    walk.earliest = earliest
+    walk.latest = latest
+    walk_begin(&walk)
+    code = sum_and_walk(&walk, batch, size, &p)
+    if not code and (walk.refused or max(walk.highest, <int64_t> -1) != get64(batch + MAX_TIMESTAMP_AT)):
+        code = -1
+    walk_end(&walk)
+    return code
 
 
 cdef class RecordWalk:

@@ -147,6 +147,11 @@ class Partition:
         self._appended()
         return info
 
+    @property
+    def has_runs(self) -> bool:
+        """Whether what is written here counts at once, whatever the producer asked for."""
+        return self.is_leader and self._alone and self._min_isr <= 1
+
     def _check_writable(self, acks: int) -> None:
         if not self.is_leader:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)

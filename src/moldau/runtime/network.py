@@ -11,11 +11,15 @@ from select import EPOLLIN, EPOLLOUT
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
+from moldau import _speed
 from moldau.runtime.buffers import ReceiveBuffers
 from moldau.runtime.channel import Channel, PlainChannel
-from moldau.runtime.ports import Receiver, SocketOptions, Tls, Transport, Workers
+from moldau.runtime.ports import Receiver, Runs, SocketOptions, Tls, Transport, Workers
 from moldau.runtime.reactor import Reactor, Timer
 from moldau.runtime.transport import FramedTransport
+
+if _speed.COMPILED:
+    from moldau._speed.lanes import Lanes
 
 logger = logging.getLogger("moldau.runtime")
 
@@ -52,6 +56,7 @@ class EpollNetwork:
         self.highest_descriptor = None if descriptors is None else descriptors - _kept(descriptors)
         self._workers = workers
         self._buffers = ReceiveBuffers()
+        self.lanes = loop.lanes = Lanes(self._buffers.shared, loop.hand_over) if _speed.COMPILED else None
         self._transports: set[FramedTransport] = set()
         self._listeners: set[TcpListener] = set()
 
@@ -70,8 +75,9 @@ class EpollNetwork:
         *,
         max_frame: int,
         options: SocketOptions = _DEFAULT_OPTIONS,
+        runs: Runs | None = None,
     ) -> TcpListener:
-        listener = TcpListener(self, _listening_socket(host, port, options), accept, max_frame)
+        listener = TcpListener(self, _listening_socket(host, port, options), accept, max_frame, runs)
         self._listeners.add(listener)
         return listener
 
@@ -107,6 +113,7 @@ class EpollNetwork:
         local: tuple[str, int],
         accept: Callable[[Transport], Receiver | None],
         max_frame: int,
+        runs: Runs | None,
     ) -> None:
         transport = FramedTransport(self._loop, self._buffers, peer, max_frame, self._transports.discard)
         transport.local = local
@@ -122,6 +129,8 @@ class EpollNetwork:
         transport.attach(receiver)
         self._transports.add(transport)
         transport.established(connected.fileno(), PlainChannel(connected), local)
+        if runs is not None and self.lanes is not None:
+            self.lanes.add(connected.fileno(), transport, receiver, runs)
 
     def listener_closed(self, listener: TcpListener) -> None:
         self._listeners.discard(listener)
@@ -138,12 +147,14 @@ class TcpListener:
         listening: socket.socket,
         accept: Callable[[Transport], Receiver | None],
         max_frame: int,
+        runs: Runs | None,
     ) -> None:
         self.address = _plain_address(listening.getsockname())
         self._network = network
         self._socket = listening
         self._accept = accept
         self._max_frame = max_frame
+        self._runs = runs
         self._retry: Timer | None = None
         self._exhausted = False
         self._paused = False
@@ -194,7 +205,9 @@ class TcpListener:
                 self._tell_refused()
                 continue
             self._exhausted = False
-            self._network.accepted(connected, _plain_address(address), self.address, self._accept, self._max_frame)
+            self._network.accepted(
+                connected, _plain_address(address), self.address, self._accept, self._max_frame, self._runs
+            )
 
     def _wait_for_descriptors(self, error: OSError) -> None:
         if not self._exhausted:

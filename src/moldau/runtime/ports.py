@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from moldau.types import Buffer
 
@@ -275,6 +275,17 @@ class Listener(Protocol):
         ...
 
 
+class Runs(Protocol):
+    """Where plain records may be written without asking about each (`replica/runs`): opened, written, closed."""
+
+    @property
+    def last_version(self) -> int: ...
+
+    def find(self, topic: Any, index: int, /) -> Any: ...
+
+    def open(self, partition: Any, /) -> Any: ...
+
+
 class Network(Protocol):
     def listen(
         self,
@@ -284,8 +295,11 @@ class Network(Protocol):
         *,
         max_frame: int,
         options: SocketOptions = SocketOptions(),  # noqa: B008  frozen
+        runs: Runs | None = None,
     ) -> Listener:
         """`accept` is called per connection; None refuses it. A frame over `max_frame` bytes closes its connection.
+
+        A network that can may write plain records itself, through `runs`; all others hand up every frame.
 
         An empty host means every address of the machine. OSError if the address cannot be bound.
         """

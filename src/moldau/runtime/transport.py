@@ -203,6 +203,22 @@ class FramedTransport(SendingSide):
         if self._queue:
             self.flush()
 
+    def received(self, view: memoryview, position: int, end: int) -> None:
+        """Goes on with what the express lane has read, from the first frame that is not served there; without any
+        bytes the socket is to be asked why."""
+        if position == end:
+            self.on_event(EPOLLIN)
+            return
+        self.activity += 1
+        if not self._delivering:
+            self._keep(view, position, end)
+            return
+        self._flush_queued = True
+        self._deliver(view, position, end)
+        self._flush_queued = False
+        if self._queue:
+            self.flush()
+
     def _deliver(self, view: memoryview, position: int, end: int) -> None:
         """Hands up the whole frames in `view[position:end]` and keeps the rest."""
         try:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from moldau.runtime.ports import Clock, Loop, Network, SocketOptions, TimerHandle, Transport
+from moldau.runtime.ports import Clock, Loop, Network, Runs, SocketOptions, TimerHandle, Transport
 from moldau.server.connection import Connection
 from moldau.server.connection_quotas import ConnectionQuotas
 from moldau.server.request_channel import RequestChannel
@@ -42,8 +42,10 @@ class Acceptor:
         self._serving = False
         self._told: dict[str, float] = {}
 
-    def listen(self, network: Network, host: str, port: int, max_frame: int, options: SocketOptions) -> None:
-        self._listener = network.listen(host, port, self._accept, max_frame=max_frame, options=options)
+    def listen(
+        self, network: Network, host: str, port: int, max_frame: int, options: SocketOptions, runs: Runs | None
+    ) -> None:
+        self._listener = network.listen(host, port, self._accept, max_frame=max_frame, options=options, runs=runs)
         self.update()
 
     def serve(self) -> None:

@@ -44,11 +44,11 @@ class ClientSoftware(NamedTuple):
 class Connection:
     __slots__ = (
         "_channel",
-        "_client_bytes",
         "_holds",
         "_route",
         "_routes",
         "_send",
+        "client_bytes",
         "client_id",
         "closing",
         "idle_since",
@@ -68,6 +68,8 @@ class Connection:
         self.listener_name = listener_name
         self.principal = ANONYMOUS
         self.client_id: str | None = None
+        # As it stood in the last request, with its length: as long as it stays the same it need not be read again.
+        self.client_bytes = b""
         self.software: ClientSoftware | None = None
         self.requests = 0
         self.open = True
@@ -78,7 +80,6 @@ class Connection:
         self._channel = channel
         self._routes = channel.table.routes
         self._send = transport.send
-        self._client_bytes = b""
         self._holds = 0
         self._route: Route | None = None
 
@@ -110,7 +111,7 @@ class Connection:
             raw, flexible, version, _, _ = route
             if body > end:
                 raise ProtocolError("the client id of a request runs past its end")
-            if data[start + _CLIENT_START : body] != self._client_bytes:
+            if data[start + _CLIENT_START : body] != self.client_bytes:
                 self._read_client_id(data, start, body)
             if flexible:
                 if body < end and data[body] == 0:
@@ -190,7 +191,7 @@ class Connection:
     def _read_client_id(self, data: memoryview, start: int, body: int) -> None:
         raw = bytes(data[start + _CLIENT_START : body])
         self.client_id = Reader(raw).nullable_string()
-        self._client_bytes = raw
+        self.client_bytes = raw
 
     def _no_route(self, key: int, correlation_id: int) -> None:
         api_key = key >> 16

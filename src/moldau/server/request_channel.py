@@ -26,9 +26,11 @@ from typing import Any, Final
 
 from moldau.deferred import Deferred, gather, ready, recovered
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
+from moldau.protocol.api import ApiKey
 from moldau.protocol.message import Message
 from moldau.protocol.slices import Slices, freed
 from moldau.protocol.wire import Reader, Writer
+from moldau.replica.runs import Runs
 from moldau.runtime.ports import Chunk, Loop
 from moldau.server.connection import Connection
 from moldau.server.context import RequestContext, Services
@@ -68,6 +70,11 @@ class RequestChannel:
         self._slicer = services.slicer
         self._now = services.runtime.clock.monotonic
         self._loop = loop
+        # What the network may serve by itself: plain writes, if this listener offers Produce.
+        offer = table.offers.get(ApiKey.PRODUCE)
+        self.runs: Runs | None = None
+        if offer is not None and offer.api.raw is not None:
+            self.runs = Runs(services.replicas, services.runtime.clock, offer.max_version)
 
     def handle(self, connection: Connection, route: Route, correlation_id: int, body: memoryview) -> None:
         kind = route.api.request

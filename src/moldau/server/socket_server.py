@@ -60,6 +60,7 @@ class SocketServer:
                 send_buffer=_buffer_size(self._config.socket_send_buffer_bytes),
                 receive_buffer=receive_buffer_of(self._config),
             ),
+            channel.runs,
         )
         self._acceptors[endpoint.name] = acceptor
         return acceptor.address

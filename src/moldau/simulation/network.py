@@ -11,7 +11,7 @@ import errno
 from collections.abc import Callable
 from typing import Final
 
-from moldau.runtime.ports import Receiver, SocketOptions, Tls, Transport
+from moldau.runtime.ports import Receiver, Runs, SocketOptions, Tls, Transport
 from moldau.simulation.chance import SeededRandom
 from moldau.simulation.loop import SimulatedLoop
 from moldau.simulation.transport import SimulatedTransport
@@ -197,6 +197,7 @@ class SimulatedNetwork:
         *,
         max_frame: int,
         options: SocketOptions = SocketOptions(),  # noqa: B008  frozen
+        runs: Runs | None = None,
     ) -> SimulatedListener:
         address = (host or self.host, port or self._fabric.free_port())
         if self._fabric.taken(address):

@@ -144,6 +144,43 @@ class Segment:
         else:
             self._bytes_since_entry += size
 
+    def begin_run(self, now_ms: int) -> int | None:
+        """Whether somebody else may write batches at the end, as they are: then how many bytes may lie before one that
+        gets an entry in the index. The first gets one if it is due; None if they have to come one by one."""
+        if self._torn or self.index_full or self.file is None or self.size == 0 or now_ms > self.last_clock_allowed:
+            return None
+        if self.descriptor < 0:
+            return None
+        if self._bytes_since_entry <= self.index_interval:
+            return self.index_interval - self._bytes_since_entry
+        try:
+            self.offset_index.make_room()
+            self.time_index.make_room()
+        except OSError:
+            return None
+        return self.index_interval
+
+    def end_run(self, size: int, first: tuple[int, int], newest: tuple[int, int]) -> None:
+        """The file reaches to `size` now; timestamp and last offset of the first batch, and of the one that has the
+        latest timestamp."""
+        position, self.size = self.size, size
+        if self._bytes_since_entry > self.index_interval:
+            if first[0] > self._max_timestamp:
+                self._max_timestamp, self._max_timestamp_offset = first
+            self.add_index_entry(first[1], position)
+            self._bytes_since_entry = 0
+        if newest[0] > self._max_timestamp:
+            self._max_timestamp, self._max_timestamp_offset = newest
+        self._bytes_since_entry += size - position
+
+    def tear(self) -> None:
+        """A write has failed: what it left behind the end is cut off before the next."""
+        self._torn = True
+
+    @property
+    def descriptor(self) -> int:
+        return self.open_file().fileno()
+
     def add_index_entry(self, last_offset: int, position: int) -> None:
         """Notes that the batch at `position` ends with `last_offset`."""
         self.offset_index.append(last_offset, position)

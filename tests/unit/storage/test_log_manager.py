@@ -331,7 +331,7 @@ def test_a_partition_in_two_directories_is_refused(tmp_path):
     logs.get_or_create(ORDERS, ID, LogConfig())
     logs.close()
     (tmp_path / "b" / "orders-0").mkdir()
-    with pytest.raises(LogDirError, match="orders-0 has a log in .*/[ab]/orders-0 and another in .*/[ab]/orders-0;"):
+    with pytest.raises(LogDirError, match=r"orders-0 has a log in .*/[ab]/orders-0 and another in .*/[ab]/orders-0;"):
         manager(tmp_path / "a", tmp_path / "b").start()
 
 

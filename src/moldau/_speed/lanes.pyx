@@ -1,0 +1,464 @@
+"""The express lane: a turn's small Produce requests of all connections, read, written and answered together.
+
+Most requests of a busy node are alike: one plain batch for one partition that this broker alone is in charge of. A turn
+of the loop hands the ready descriptors over. Each is read once; the batches for one partition are judged where they
+lie, numbered and written with one system call; every connection gets its answers with one more. No Python object is made
+for a request, and the two calls for a partition (`replica/runs`) are shared by all who write to it in this turn.
+
+Everything else goes the readable way (`runtime/transport`, `server/connection`, `replica/appends`), which is the
+specification of this one: a frame of another kind, a batch that has to be unpacked, corrected or refused, a partition
+with followers. It is left untouched at the place where it was read, and all that follows it on its connection with it.
+"""
+
+import logging
+
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.ref cimport PyObject
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.errno cimport EAGAIN, EINTR, errno
+from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t
+from libc.string cimport memcmp
+
+from moldau._speed.codec cimport (
+    LAST_OFFSET_DELTA_AT,
+    LEADER_EPOCH_AT,
+    MAX_TIMESTAMP_AT,
+    PRODUCER_ID_AT,
+    get16,
+    get32,
+    get64,
+    header_at,
+    put32,
+    put64,
+)
+from moldau._speed.plain_write cimport (
+    ASKS,
+    BY_ID,
+    DONE,
+    FIRST_VERSION,
+    LEFT,
+    OPEN,
+    UNREAD,
+    WRITTEN,
+    Slot,
+    read_request,
+    write_answer,
+)
+from moldau._speed.records cimport judge_plain
+from moldau._speed.source cimport Source
+
+logger = logging.getLogger("moldau.runtime")
+
+cdef extern from "<sys/socket.h>" nogil:
+    enum:
+        MSG_DONTWAIT
+        MSG_NOSIGNAL
+    ssize_t recv(int fd, void *to, size_t size, int flags)
+    ssize_t send(int fd, const void *data, size_t size, int flags)
+
+cdef extern from "<sys/uio.h>" nogil:
+    struct iovec:
+        void *iov_base
+        size_t iov_len
+    ssize_t pwritev(int fd, const iovec *parts, int count, int64_t position)
+
+cdef extern from "<sys/epoll.h>" nogil:
+    enum:
+        EPOLLIN
+
+cdef enum:
+    # Connections that are read before any of them is answered.
+    MOST_SLOTS = 64
+    # Answers that one of them gets at once; the longest has the name of its topic in it, of 249 bytes at most.
+    OUT_SIZE = 4096
+    LONGEST_ANSWER = 512
+    # Frames of one connection in one turn.
+    MOST_FRAMES = 64
+    # What one read takes at most, and what must be free for another.
+    READ_SIZE = 131072
+    LEAST_ROOM = 32768
+    # API key, version, correlation id and the length of the client id.
+    REQUEST_HEADER = 10
+    CLIENT_AT = 8
+
+
+cdef class Lane:
+    """One connection, and the partition it wrote to last."""
+
+    cdef readonly object transport
+    cdef readonly object receiver
+    cdef int fd
+    cdef object runs
+    cdef int last_version
+    cdef object partition
+    cdef bytes topic
+    cdef bint by_id
+    cdef int32_t index
+
+    def __init__(self, int fd, transport, receiver, runs):
+        self.fd = fd
+        self.transport = transport
+        self.receiver = receiver
+        self.runs = runs
+        self.last_version = runs.last_version
+        self.partition = None
+        self.topic = b""
+
+
+cdef class Lanes:
+    """Called with what epoll said; returns what it did not deal with."""
+
+    cdef dict lanes
+    cdef object shared
+    cdef object hand_over
+    cdef bytearray memory
+    cdef uint8_t *base
+    cdef Py_ssize_t room
+    cdef int count
+    cdef Slot slots[MOST_SLOTS]
+    cdef iovec parts[MOST_SLOTS]
+    cdef uint8_t out[MOST_SLOTS * OUT_SIZE]
+    # Requests served so far, for whoever wants to know whether any was.
+    cdef readonly int64_t served
+
+    def __cinit__(self, shared not None, hand_over not None):
+        # As long as there is a view of it nobody can make it longer or shorter.
+        self.memory = shared.obj
+        self.shared = shared
+        self.hand_over = hand_over
+        self.base = <uint8_t *> PyByteArray_AS_STRING(self.memory)
+        self.room = PyByteArray_GET_SIZE(self.memory)
+        self.lanes = {}
+
+    def add(self, int fd, transport, receiver, runs):
+        """What comes in on `fd` may be served here, by `runs` on behalf of `receiver`."""
+        self.lanes[fd] = Lane(fd, transport, receiver, runs)
+
+    def remove(self, int fd):
+        self.lanes.pop(fd, None)
+
+    def __call__(self, list ready):
+        cdef list rest = [], waiting = []
+        cdef Lane lane
+        cdef Py_ssize_t next_up = 0
+        for event in ready:
+            fd, events = <tuple> event
+            lane = self.lanes.get(fd)
+            if lane is None or events != EPOLLIN:
+                rest.append(event)
+            else:
+                waiting.append(lane)
+        while next_up < len(waiting):
+            self.count = 0
+            while next_up < len(waiting) and self.count < MOST_SLOTS:
+                lane = waiting[next_up]
+                next_up += 1
+                if is_free(lane.transport):
+                    self.slots[self.count].lane = <PyObject *> lane
+                    self.slots[self.count].fd = lane.fd
+                    self.count += 1
+                else:
+                    rest.append((lane.fd, EPOLLIN))
+            with nogil:
+                self.receive()
+            # For those who were not read there was no room: they come next.
+            while self.count and self.slots[self.count - 1].state == UNREAD:
+                self.count -= 1
+                next_up -= 1
+                while waiting[next_up] is not <Lane> self.slots[self.count].lane:
+                    next_up -= 1
+            try:
+                self.serve()
+            except Exception:
+                logger.exception("requests of %d connections could not be served", self.count)
+                self.give_up()
+        return rest
+
+    # ------------------------------------------------------------------------------------------ reading
+
+    cdef void receive(self) noexcept nogil:
+        """One read for each, one behind the other, as long as there is room."""
+        cdef Py_ssize_t at = 0
+        cdef ssize_t got
+        cdef Slot *slot
+        cdef int number
+        for number in range(self.count):
+            slot = &self.slots[number]
+            slot.state = UNREAD
+            if self.room - at < LEAST_ROOM:
+                continue
+            got = recv(slot.fd, self.base + at, min(self.room - at, <Py_ssize_t> READ_SIZE), MSG_DONTWAIT)
+            slot.partition = NULL
+            slot.frames = 0
+            slot.answered = 0
+            slot.at = at
+            slot.end = at
+            # An end or an error shows again when the transport reads; nothing yet is nothing to do.
+            slot.state = OPEN if got > 0 else (LEFT if got == 0 or not is_passing(errno) else DONE)
+            if got > 0:
+                at += got
+                slot.end = at
+
+    cdef int serve(self) except -1:
+        """Frame by frame, as long as anybody has one that is served here; then the answers, then the rest."""
+        cdef int number, asking
+        cdef Slot *slot
+        while True:
+            asking = 0
+            for number in range(self.count):
+                slot = &self.slots[number]
+                if slot.state == OPEN:
+                    self.look(slot)
+                    asking += slot.state == ASKS
+            if not asking:
+                break
+            for number in range(self.count):
+                if self.slots[number].state == ASKS:
+                    self.write(number)
+            for number in range(self.count):
+                if self.slots[number].state == WRITTEN:
+                    self.answer(number)
+        with nogil:
+            self.send_answers()
+        self.finish()
+        return 0
+
+    cdef int look(self, Slot *slot) except -1:
+        """Whether the next frame asks for something that is done here."""
+        cdef Lane lane = <Lane> slot.lane
+        cdef const uint8_t *head = self.base + slot.at
+        cdef Py_ssize_t left = slot.end - slot.at, size, client
+        cdef bytes known
+        cdef Source source
+        if left == 0:
+            slot.state = DONE
+            return 0
+        slot.state = LEFT
+        if left < 4 + REQUEST_HEADER or slot.frames == MOST_FRAMES or OUT_SIZE - slot.answered < LONGEST_ANSWER:
+            return 0
+        size = get32(head)
+        head += 4
+        slot.version = get16(head + 2)
+        if size > left - 4 or size < REQUEST_HEADER or get16(head) != 0:
+            return 0
+        if slot.version < FIRST_VERSION or slot.version > lane.last_version:
+            return 0
+        # The name under which the client comes was read when it was new; here it is the same as before.
+        client = max(get16(head + CLIENT_AT), 0) + 2
+        known = lane.receiver.client_bytes
+        if PyBytes_GET_SIZE(known) != client or size < CLIENT_AT + client:
+            return 0
+        if memcmp(head + CLIENT_AT, PyBytes_AS_STRING(known), client) != 0:
+            return 0
+        slot.correlation_id = get32(head + 4)
+        slot.frame_end = slot.at + 4 + size
+        source.base = self.base
+        source.at = head + CLIENT_AT + client
+        source.end = head + size
+        source.bad = False
+        if read_request(&source, slot) and self.find(lane, slot):
+            slot.state = ASKS
+        return 0
+
+    cdef bint find(self, Lane lane, Slot *slot) except -1:
+        cdef const char *topic = <const char *> self.base + slot.topic_at
+        cdef bint by_id = slot.version >= BY_ID
+        if (
+            lane.partition is None
+            or lane.index != slot.index
+            or lane.by_id != by_id
+            or PyBytes_GET_SIZE(lane.topic) != slot.topic_size
+            or memcmp(topic, PyBytes_AS_STRING(lane.topic), slot.topic_size) != 0
+        ):
+            lane.topic = PyBytes_FromStringAndSize(topic, slot.topic_size)
+            lane.by_id = by_id
+            lane.index = slot.index
+            try:
+                lane.partition = lane.runs.find(
+                    lane.topic if by_id else PyUnicode_DecodeUTF8(topic, slot.topic_size, NULL), slot.index
+                )
+            except UnicodeDecodeError:
+                lane.partition = None
+        slot.partition = <PyObject *> lane.partition
+        return lane.partition is not None
+
+    # ------------------------------------------------------------------------------------------ writing
+
+    cdef int write(self, int first) except -1:
+        """What all who ask for the partition of the first of them want to write."""
+        cdef object partition = <object> self.slots[first].partition
+        cdef object runs = (<Lane> self.slots[first].lane).runs
+        cdef int number
+        cdef Slot *slot
+        while self.slots[first].state == ASKS:
+            run = runs.open(partition)
+            if run is None:
+                for number in range(first, self.count):
+                    slot = &self.slots[number]
+                    if slot.state == ASKS and slot.partition == <PyObject *> partition:
+                        slot.state = LEFT
+                        # It may be another by now: the next request looks again.
+                        (<Lane> slot.lane).partition = None
+            else:
+                self.write_run(first, partition, runs, <tuple> run)
+            while first < self.count - 1 and (
+                self.slots[first].state != ASKS or self.slots[first].partition != <PyObject *> partition
+            ):
+                first += 1
+            if self.slots[first].partition != <PyObject *> partition:
+                break
+        return 0
+
+    cdef int write_run(self, int first, object partition, object runs, tuple run) except -1:
+        """As much of it as goes into one run (`storage/run`)."""
+        cdef int fd = run[0], epoch = run[3], number, count = 0
+        cdef int64_t position = run[1], offset = run[2], log_start = run[4]
+        cdef int64_t segment_end = run[5], last_time = run[6], last_offset = run[7], largest = run[8]
+        cdef bint needs_key = run[9]
+        cdef int64_t earliest = run[10], latest = run[11]
+        # How many more bytes may be there before a batch that gets an entry in the index: it is the first of a run.
+        cdef int64_t unindexed = run[12], started = position
+        cdef int64_t newest = INT64_MIN, timestamp, last
+        cdef dict places = {}
+        cdef list known = []
+        cdef tuple first_batch = None, latest_batch = None
+        cdef Slot *slot
+        cdef uint8_t *batch
+        for number in range(first, self.count):
+            slot = &self.slots[number]
+            if slot.state != ASKS or slot.partition != <PyObject *> partition:
+                continue
+            if count and position - started > unindexed:
+                break
+            batch = self.base + slot.batch
+            last = offset + get32(batch + LAST_OFFSET_DELTA_AT)
+            timestamp = get64(batch + MAX_TIMESTAMP_AT)
+            if (
+                slot.size > largest
+                or judge_plain(batch, slot.size, needs_key, earliest, latest)
+                or position + slot.size > segment_end
+                or timestamp > last_time
+                or last > last_offset
+            ):
+                slot.state = LEFT
+                continue
+            if get64(batch + PRODUCER_ID_AT) != -1:
+                header = header_at(batch)
+                if is_among(header.producer_id, known):
+                    break
+                if not runs.admits(partition, header):
+                    slot.state = LEFT
+                    continue
+                known.append((header, offset, timestamp))
+            put64(batch, offset)
+            put32(batch + LEADER_EPOCH_AT, epoch)
+            self.parts[count].iov_base = batch
+            self.parts[count].iov_len = slot.size
+            count += 1
+            slot.base_offset = offset
+            slot.log_start = log_start
+            slot.state = WRITTEN
+            places[offset] = position
+            if timestamp > newest:
+                newest = timestamp
+                latest_batch = (timestamp, last)
+                if count == 1:
+                    first_batch = latest_batch
+            offset = last + 1
+            position += slot.size
+        if count == 0:
+            return 0
+        if not self.put(fd, count, started, position - started):
+            # Nothing counts of it. The readable way tries again, and says what is wrong if that fails too.
+            runs.failed(partition)
+            for number in range(first, self.count):
+                slot = &self.slots[number]
+                if slot.state == WRITTEN and slot.partition == <PyObject *> partition and slot.base_offset >= run[2]:
+                    put64(self.base + slot.batch, 0)
+                    slot.state = LEFT
+            return 0
+        runs.close(partition, position, offset, first_batch, latest_batch, places, known)
+        return 0
+
+    cdef bint put(self, int fd, int count, int64_t position, int64_t size) noexcept:
+        cdef ssize_t written
+        with nogil:
+            while True:
+                written = pwritev(fd, self.parts, count, position)
+                if written >= 0 or errno != EINTR:
+                    break
+        return written == size
+
+    # ------------------------------------------------------------------------------------------ answering
+
+    cdef void answer(self, int number) noexcept:
+        cdef Slot *slot = &self.slots[number]
+        cdef uint8_t *start = self.out + <Py_ssize_t> number * OUT_SIZE + slot.answered
+        if slot.acks != 0:
+            slot.answered += write_answer(start, slot, self.base + slot.topic_at)
+        slot.at = slot.frame_end
+        slot.frames += 1
+        slot.state = OPEN
+        self.served += 1
+
+    cdef void send_answers(self) noexcept nogil:
+        cdef Slot *slot
+        cdef ssize_t sent
+        cdef int number
+        for number in range(self.count):
+            slot = &self.slots[number]
+            slot.sent = 0
+            if slot.answered:
+                sent = send(
+                    slot.fd, self.out + <Py_ssize_t> number * OUT_SIZE, slot.answered, MSG_DONTWAIT | MSG_NOSIGNAL
+                )
+                slot.sent = max(sent, 0)
+
+    cdef int finish(self) except -1:
+        """What the peer did not take yet, and what came in besides, is for the transport."""
+        cdef Slot *slot
+        cdef Lane lane
+        cdef const char *out
+        cdef int number
+        for number in range(self.count):
+            slot = &self.slots[number]
+            lane = <Lane> slot.lane
+            if slot.sent < slot.answered:
+                out = <const char *> self.out + <Py_ssize_t> number * OUT_SIZE
+                lane.transport.send([PyBytes_FromStringAndSize(out + slot.sent, slot.answered - slot.sent)])
+            if slot.state == LEFT:
+                self.hand_over(lane.transport, self.shared, slot.at, slot.end)
+            else:
+                lane.transport.activity += 1
+        return 0
+
+
+    cdef void give_up(self) except *:
+        """Nobody knows what became of their requests, and nobody may wait for an answer for ever."""
+        cdef int number
+        for number in range(self.count):
+            (<Lane> self.slots[number].lane).transport.close("its requests could not be served")
+
+
+cdef inline bint is_passing(int code) noexcept nogil:
+    return code == EAGAIN or code == EINTR
+
+
+cdef bint is_free(object transport) except -1:
+    """Whether nothing is unfinished on the connection, in either direction."""
+    return (
+        transport._delivering
+        and transport._backlog is None
+        and transport._large is None
+        and not transport._stash
+        and not transport._queue
+        and transport._first_read is transport._shared
+    )
+
+
+cdef bint is_among(int64_t producer_id, list known) except -1:
+    for header, _, _ in known:
+        if header.producer_id == producer_id:
+            return True
+    return False

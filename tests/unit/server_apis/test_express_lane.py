@@ -1,0 +1,473 @@
+"""Small Produce requests written together do what they would do one by one, and leave the same files behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from in_process_node import InProcessNode
+
+from moldau import _speed
+from moldau._speed import scan_batches
+from moldau.protocol.api import request_header_version
+from moldau.protocol.message import Message
+from moldau.protocol.messages.api_versions import ApiVersionsRequest
+from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
+from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
+from moldau.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from moldau.protocol.records import Compression, Record, decode_batch, encode_batch
+from moldau.replica.runs import Runs
+from moldau.runtime.real import RealRuntime
+
+pytestmark = pytest.mark.skipif(not _speed.COMPILED, reason="the kernels are not compiled: there is no express lane")
+
+PATIENCE = 60.0
+SETTINGS = {
+    "plain": {},
+    "rolling": {"internal.segment.bytes": "3000", "index.interval.bytes": "300"},
+    "keyed": {"cleanup.policy": "compact"},
+    "stamped": {"message.timestamp.type": "LogAppendTime"},
+    "packed": {"compression.type": "lz4"},
+    "small": {"max.message.bytes": "200"},
+    "timely": {"message.timestamp.after.max.ms": "1000"},
+}
+
+
+class Served:
+    """A node on a thread of its own, with the express lane or without."""
+
+    def __init__(self, data: Path, *, express: bool) -> None:
+        runtime = RealRuntime()
+        self.lanes = runtime.network.lanes
+        if not express:
+            runtime.network.lanes = runtime.loop.lanes = None
+        self.data = data
+        self.node = InProcessNode(data, compiled=True, runtime=runtime)
+        self.ids = {name: self.node.create_topic(name, 2, **config) for name, config in SETTINGS.items()}
+        self.address = self.node.node.server.address("PLAINTEXT")
+        self.thread = threading.Thread(target=runtime.loop.run, daemon=True)
+        self.thread.start()
+
+    @property
+    def served(self) -> int:
+        assert self.lanes is not None
+        return self.lanes.served
+
+    def close(self) -> None:
+        self.node.runtime.loop.call_from_thread(self.node.runtime.loop.stop)
+        self.thread.join(PATIENCE)
+        self.node.close()
+
+
+class Client:
+    def __init__(self, address: tuple[str, int], client_id: str | None = "test") -> None:
+        self.socket = socket.create_connection(address, timeout=PATIENCE)
+        self._client = b"\xff\xff" if client_id is None else struct.pack(">h", len(client_id)) + client_id.encode()
+        self._stream = self.socket.makefile("rb")
+
+    def frame(self, request: Message, version: int, correlation_id: int = 0) -> bytes:
+        tags = b"\0" if request_header_version(request.API_KEY, version) >= 2 else b""
+        head = struct.pack(">hhi", request.API_KEY, version, correlation_id) + self._client + tags
+        body = request.encode(version)
+        return struct.pack(">i", len(head) + len(body)) + head + body
+
+    def answer(self) -> bytes | None:
+        """The next answer; None at the end."""
+        try:
+            size = self._stream.read(4)
+            return self._stream.read(int.from_bytes(size, "big")) if size else None
+        except ConnectionError:
+            return None
+
+    def close(self) -> None:
+        self._stream.close()
+        self.socket.close()
+
+
+def produce(
+    topic: str, index: int, batch: bytes | None, ids: dict[str, bytes], version: int, acks: int = -1
+) -> Message:
+    named = TopicProduceData(
+        name=topic if version < 13 else "",
+        topic_id=ids.get(topic, b"absent".ljust(16)) if version >= 13 else bytes(16),
+        partition_data=[PartitionProduceData(index=index, records=batch)],
+    )
+    return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[named])
+
+
+def offsets(answer: bytes | None, version: int) -> tuple[int, int]:
+    """Error and offset in the answer to one write."""
+    assert answer is not None
+    (topic,) = ProduceResponse.decode(answer[5 if version >= 9 else 4 :], version).responses
+    (partition,) = topic.partition_responses
+    return partition.error_code, partition.base_offset
+
+
+def records(random: Random, count: int) -> list[Record]:
+    now = 1_700_000_000_000
+    return [
+        Record(
+            index,
+            now + random.randint(-5, 5) if random.random() < 0.9 else -1,
+            random.choice((None, b"key", b"key")),
+            random.randbytes(random.choice((0, 5, 60, 700))),
+            [("h", b"v")] if random.random() < 0.2 else [],
+        )
+        for index in range(count)
+    ]
+
+
+class Traffic:
+    """What one client sends: mostly what the express lane takes, and much that it must not."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.sequences: dict[tuple[str, int, int], int] = {}
+
+    def batch(self, topic: str, index: int) -> bytes:
+        random = self.random
+        content = records(random, random.randint(1, 4))
+        fields: dict[str, Any] = {}
+        if random.random() < 0.3:
+            place = (topic, index, random.randint(1, 3))
+            next_one = self.sequences.get(place, 0)
+            fields = {"producer_id": place[2], "producer_epoch": 0, "base_sequence": next_one}
+            match random.randint(0, 7):
+                case 0:  # sent before
+                    fields["base_sequence"] = max(0, next_one - len(content))
+                case 1:  # one is missing
+                    fields["base_sequence"] = next_one + 1
+                case _:
+                    self.sequences[place] = next_one + len(content)
+        codec = Compression.NONE if random.random() < 0.95 else random.choice(list(Compression))
+        good = encode_batch(content, compression=codec, **fields)
+        match random.randint(0, 39):
+            case 0:
+                return good[:-1]
+            case 1:
+                return good + good
+            case 2:
+                place_of_damage = random.randrange(len(good))
+                return good[:place_of_damage] + bytes([good[place_of_damage] ^ 0x41]) + good[place_of_damage + 1 :]
+            case 3:
+                return encode_batch(content, base_offset=5)
+            case 4:
+                return encode_batch([(int(time.time() * 1000) + 10_000_000, b"k", b"v", ())])
+        return good
+
+    def frames(self, client: Client, ids: list[dict[str, bytes]], correlation_id: int) -> tuple[list[bytes], int]:
+        """The same request for each node, and its version; 0 if it is none of Produce."""
+        random = self.random
+        version = random.choice((3, 7, 8, 9, 10, 12, 13))
+        if random.random() < 0.05:
+            return [client.frame(ApiVersionsRequest(), 2, correlation_id)] * 2, 0
+        usual = random.random() < 0.7
+        topic = random.choice(("plain", "rolling") if usual else (*SETTINGS, "absent", "__consumer_offsets"))
+        index = random.choice((0, 0, 1) if usual else (0, 1, 9))
+        batch = None if random.random() < 0.02 else self.batch(topic, index)
+        acks = random.choice((-1, 1) if usual else (-1, 1, 2))
+        requests = [produce(topic, index, batch, known, version, acks) for known in ids]
+        return [client.frame(request, version, correlation_id) for request in requests], version
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[list[Served]]:
+    nodes = [Served(tmp_path / "express", express=True), Served(tmp_path / "readable", express=False)]
+    yield nodes
+    for node in nodes:
+        node.close()
+
+
+def plain(answer: bytes | None, version: int, ids: dict[str, bytes]) -> Any:
+    """An answer without what must differ between two nodes."""
+    if answer is None or version == 0:
+        return answer
+    response = ProduceResponse.decode(answer[5 if version >= 9 else 4 :], version)
+    names = {topic_id: name for name, topic_id in ids.items()}
+    for topic in response.responses:
+        topic.name, topic.topic_id = names.get(topic.topic_id, topic.name), bytes(16)
+        for partition in topic.partition_responses:
+            partition.log_append_time_ms = min(partition.log_append_time_ms, 1)
+            # Where damage lies is counted from where the frame was received.
+            partition.error_message = partition.error_message and re.sub(r"position \d+", "", partition.error_message)
+            for error in partition.record_errors:
+                error.batch_index_error_message = None  # says what time it is
+    return answer[:4], response
+
+
+def files_of(data: Path) -> dict[str, bytes]:
+    """What lies in the partitions whose records carry no time of the broker's."""
+    found = {}
+    for path in sorted(data.rglob("*")):
+        topic = path.parent.name.rpartition("-")[0]
+        if path.is_file() and topic in SETTINGS and topic != "stamped" and path.name != "partition.metadata":
+            found[f"{path.parent.name}/{path.name}"] = path.read_bytes()
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_is_sent_has_the_same_answers_and_files(pair: list[Served], seed: int) -> None:
+    random = Random(seed)
+    traffic = Traffic(random)
+    ids = [node.ids for node in pair]
+    asked = 0
+    for _ in range(12):
+        client_id = random.choice(("test", None, "x" * 300))
+        clients = [Client(node.address, client_id) for node in pair]
+        for _ in range(30):
+            frames = [traffic.frames(clients[0], ids, number) for number in range(random.randint(1, 6))]
+            for place, client in enumerate(clients):
+                sent = b"".join(both[place] for both, _ in frames)
+                cut = random.randrange(len(sent)) if random.random() < 0.2 else 0
+                client.socket.sendall(sent[:cut])
+                client.socket.sendall(sent[cut:])
+            for _, version in frames:
+                one, other = (plain(c.answer(), version, known) for c, known in zip(clients, ids, strict=True))
+                assert one == other
+                asked += 1
+        for client in clients:
+            client.close()
+    assert pair[0].served > asked / 10
+    assert pair[1].served == 0
+    files = []
+    for node in list(pair):
+        node.close()
+        files.append(files_of(node.data))
+    pair.clear()
+    assert files[0].keys() == files[1].keys()
+    for name, content in files[0].items():
+        assert content == files[1][name], name
+
+
+@pytest.fixture
+def express(tmp_path: Path) -> Iterator[Served]:
+    node = Served(tmp_path / "node", express=True)
+    yield node
+    node.close()
+
+
+def written(node: Served, topic: str) -> list[tuple[int, bytes | None]]:
+    data = (node.data / f"{topic}-0" / f"{0:020d}.log").read_bytes()
+    found, position = [], 0
+    for header in scan_batches(data):
+        found += [(one.offset, one.value) for one in decode_batch(data, position, position + header.size)]
+        position += header.size
+    return found
+
+
+def test_those_who_write_at_once_get_the_places_they_are_told(express: Served) -> None:
+    told: dict[int, bytes] = {}
+
+    def write(name: int) -> None:
+        client = Client(express.address, f"client-{name}")
+        for number in range(200):
+            value = b"%d/%d" % (name, number)
+            request = produce("plain", 0, encode_batch([(1, None, value, ())]), express.ids, 9, acks=number % 2 or -1)
+            client.socket.sendall(client.frame(request, 9, number))
+            error, offset = offsets(client.answer(), 9)
+            assert error == 0
+            told[offset] = value
+        client.close()
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert written(express, "plain") == sorted(told.items())
+    assert len(told) == 12 * 200
+    # And all of it counts for those who read.
+    client = Client(express.address)
+    asked = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
+    fetch = FetchRequest(max_wait_ms=0, max_bytes=1 << 20, topics=[FetchTopic(topic="plain", partitions=[asked])])
+    client.socket.sendall(client.frame(fetch, 4))
+    answer = client.answer()
+    assert answer is not None
+    assert FetchResponse.decode(answer[4:], 4).responses[0].partitions[0].high_watermark == len(told)
+    client.close()
+    assert express.served > 2000
+
+
+def test_whoever_waits_for_records_is_woken(express: Served) -> None:
+    writer, reader = Client(express.address), Client(express.address)
+    frame = writer.frame(produce("plain", 0, encode_batch([(1, None, b"v", ())]), express.ids, 9), 9)
+    for number in range(2):
+        writer.socket.sendall(frame)
+        assert offsets(writer.answer(), 9) == (0, number)
+    before = express.served
+    asked = FetchPartition(partition=0, fetch_offset=2, partition_max_bytes=1 << 20)
+    topics = [FetchTopic(topic="plain", partitions=[asked])]
+    reader.socket.sendall(
+        reader.frame(FetchRequest(max_wait_ms=600_000, min_bytes=1, max_bytes=9999, topics=topics), 4)
+    )
+    fetches = express.node.node.services.replicas.fetches
+    while not fetches.watched:
+        time.sleep(0.001)
+    writer.socket.sendall(frame)
+    answer = reader.answer()
+    assert answer is not None
+    assert FetchResponse.decode(answer[4:], 4).responses[0].partitions[0].high_watermark == 3
+    assert offsets(writer.answer(), 9) == (0, 2)
+    assert express.served == before + 1
+    writer.close()
+    reader.close()
+
+
+def test_nobody_writes_to_the_brokers_own_topics(express: Served) -> None:
+    client = Client(express.address)
+    client.socket.sendall(client.frame(FindCoordinatorRequest(key="group"), 0))
+    assert client.answer() is not None
+    batch = encode_batch([(1, b"k", b"v", ())])
+    for _ in range(3):
+        client.socket.sendall(client.frame(produce("__consumer_offsets", 0, batch, express.ids, 9), 9))
+        error, offset = offsets(client.answer(), 9)
+        assert error != 0
+        assert offset == -1
+    assert express.served == 0
+    client.close()
+
+
+def test_without_acknowledgement_nothing_is_answered(express: Served) -> None:
+    client = Client(express.address)
+    batch = encode_batch([(1, None, b"v", ())])
+    frames = [client.frame(produce("plain", 0, batch, express.ids, 9, acks=0), 9, number) for number in range(9)]
+    client.socket.sendall(b"".join(frames) + client.frame(produce("plain", 0, batch, express.ids, 9), 9, 77))
+    answer = client.answer()
+    assert answer is not None
+    assert int.from_bytes(answer[:4], "big") == 77
+    assert offsets(answer, 9) == (0, 9)
+    client.close()
+
+
+def test_a_write_that_fails_is_repeated_the_readable_way(express: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log is cut back to what counts, and nothing of the failed write is seen by anybody."""
+    client = Client(express.address)
+
+    def write(value: bytes) -> tuple[int, int]:
+        request = produce("plain", 0, encode_batch([(1, None, value, ())]), express.ids, 9)
+        client.socket.sendall(client.frame(request, 9))
+        return offsets(client.answer(), 9)
+
+    assert [write(b"%d" % number) for number in range(3)] == [(0, 0), (0, 1), (0, 2)]
+    before = express.served
+    torn = []
+    opened = Runs.open
+
+    def read_only(self: Runs, partition: Any) -> Any:
+        run = opened(self, partition)
+        if run is None or torn:
+            return run
+        # As a write does that breaks off: some bytes behind the end, and an error.
+        os.pwrite(run[0], b"torn" * 100, run[1])
+        torn.append(os.open(f"/proc/self/fd/{run[0]}", os.O_RDONLY))
+        return (torn[0], *run[1:])
+
+    monkeypatch.setattr(Runs, "open", read_only)
+    assert write(b"after") == (0, 3)
+    assert torn
+    assert express.served == before
+    assert write(b"last") == (0, 4)
+    assert express.served == before + 1
+    os.close(torn[0])
+    assert [value for _, value in written(express, "plain")] == [b"0", b"1", b"2", b"after", b"last"]
+    client.close()
+
+
+def test_a_client_that_reads_late_gets_all_answers_in_order(express: Served) -> None:
+    client = Client(express.address)
+    client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    batch = encode_batch([(1, None, b"v", ())])
+    total = 4_000
+
+    def send() -> None:
+        for start in range(0, total, 100):
+            frames = [
+                client.frame(produce("plain", 0, batch, express.ids, 9), 9, number)
+                for number in range(start, start + 100)
+            ]
+            client.socket.sendall(b"".join(frames))
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    sender.join(0.5)  # meanwhile nothing is read; with small buffers the answers have to wait on the other side
+    for number in range(total):
+        answer = client.answer()
+        assert answer is not None
+        assert int.from_bytes(answer[:4], "big") == number
+        assert offsets(answer, 9) == (0, number)
+    sender.join(PATIENCE)
+    client.close()
+
+
+def test_a_topic_made_anew_is_found_again(express: Served) -> None:
+    """The connection remembers where it wrote last; that partition is gone."""
+    client = Client(express.address)
+    batch = encode_batch([(1, None, b"v", ())])
+
+    def write() -> tuple[int, int]:
+        client.socket.sendall(client.frame(produce("plain", 0, batch, express.ids, 9), 9))
+        return offsets(client.answer(), 9)
+
+    def ask(request: Message, version: int, kind: type[Message]) -> Any:
+        client.socket.sendall(client.frame(request, version))
+        answer = client.answer()
+        assert answer is not None
+        return kind.decode(answer[5:], version)
+
+    for number in range(4):
+        assert write() == (0, number)
+    deleted = ask(
+        DeleteTopicsRequest(topics=[DeleteTopicState(name="plain")], timeout_ms=9000), 6, DeleteTopicsResponse
+    )
+    assert deleted.responses[0].error_code == 0
+    assert write()[0] != 0
+    made = ask(
+        CreateTopicsRequest(
+            topics=[CreatableTopic(name="plain", num_partitions=1, replication_factor=1)], timeout_ms=9000
+        ),
+        7,
+        CreateTopicsResponse,
+    )
+    assert made.topics[0].error_code == 0
+    before = express.served
+    assert [write() for _ in range(4)] == [(0, number) for number in range(4)]
+    assert express.served > before
+    client.close()
+
+
+def test_whoever_cannot_be_served_is_not_left_waiting(
+    express: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("broken on purpose")
+
+    client, other = Client(express.address), Client(express.address)
+    batch = encode_batch([(1, None, b"v", ())])
+    frame = client.frame(produce("plain", 0, batch, express.ids, 9), 9)
+    client.socket.sendall(frame)
+    assert offsets(client.answer(), 9) == (0, 0)
+    monkeypatch.setattr(Runs, "open", broken)
+    client.socket.sendall(frame)
+    assert client.answer() is None
+    monkeypatch.undo()
+    assert "could not be served" in caplog.text
+    other.socket.sendall(frame)
+    assert offsets(other.answer(), 9) == (0, 1)
+    for one in (client, other):
+        one.close()

@@ -1,0 +1,92 @@
+"""When batches may be written to a log without asking about each, and what is noted about them then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from storage_kit import NOW, StoppedClock, open_log
+
+from moldau.config.topic import LogConfig
+from moldau.protocol.records import encode_batch
+from moldau.storage.run import close_run, open_run
+
+EPOCH = 3
+
+
+def one_batch() -> memoryview:
+    return memoryview(bytearray(encode_batch([(NOW, None, b"value", ())])))
+
+
+def test_a_run_begins_where_the_log_ends(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    batch = one_batch()
+    log.append_as_leader(batch, 0, len(batch), EPOCH)
+    run = open_run(log.local, EPOCH, NOW)
+    assert run is not None
+    descriptor, position, offset, epoch, log_start, *_ = run
+    assert (position, offset, epoch, log_start) == (len(batch), 1, EPOCH, 0)
+    file = log.segments.active.file
+    assert file is not None
+    assert descriptor == file.fileno()
+    log.close()
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        LogConfig(flush_messages=3),
+        LogConfig(compression_type="lz4"),
+        LogConfig(message_timestamp_type="LogAppendTime"),
+    ],
+)
+def test_what_has_to_be_looked_at_has_no_run(tmp_path: Path, config: LogConfig) -> None:
+    log = open_log(tmp_path, config)
+    batch = one_batch()
+    log.append_as_leader(batch, 0, len(batch), EPOCH)
+    assert open_run(log.local, EPOCH, NOW) is None
+    log.close()
+
+
+def test_the_first_batch_of_a_log_of_an_epoch_and_after_a_failure_comes_alone(tmp_path: Path) -> None:
+    log = open_log(tmp_path)
+    log.begin_epoch(EPOCH)
+    assert open_run(log.local, EPOCH, NOW) is None
+    batch = one_batch()
+    log.append_as_leader(batch, 0, len(batch), EPOCH)
+    assert open_run(log.local, EPOCH, NOW) is not None
+    assert open_run(log.local, EPOCH + 1, NOW) is None
+    log.segments.active.tear()
+    assert open_run(log.local, EPOCH, NOW) is None
+    log.close()
+
+
+def test_a_segment_that_is_too_old_has_no_run(tmp_path: Path) -> None:
+    """Its records have no time of their own: it ages by the clock."""
+    clock = StoppedClock()
+    log = open_log(tmp_path, LogConfig(segment_ms=1000), clock=clock)
+    batch = memoryview(bytearray(encode_batch([(-1, None, b"value", ())])))
+    log.append_as_leader(batch, 0, len(batch), EPOCH)
+    assert open_run(log.local, EPOCH, NOW) is not None
+    assert open_run(log.local, EPOCH, NOW + 2000) is None
+    log.close()
+
+
+def test_the_first_batch_of_a_run_gets_the_entry_that_is_due(tmp_path: Path) -> None:
+    log = open_log(tmp_path, LogConfig(index_interval_bytes=100))
+    for _ in range(2):
+        batch = one_batch()
+        log.append_as_leader(batch, 0, len(batch), EPOCH)
+    size = len(batch)
+    entries = log.segments.active.offset_index.entries
+    run = open_run(log.local, EPOCH, NOW)
+    assert run is not None
+    assert run[-1] == 100
+    close_run(log.local, 4 * size, 4, (NOW, 2), (NOW + 5, 3), {2: 2 * size, 3: 3 * size}, [])
+    index, times = log.segments.active.offset_index, log.segments.active.time_index
+    assert index.entries == entries + 1
+    assert index.entry(entries) == (2, 2 * size)
+    assert times.last_entry == (NOW, 0)
+    assert log.segments.active.max_timestamp == NOW + 5
+    assert (log.log_end_offset, log.high_watermark) == (4, 4)
+    log.close()
