@@ -91,11 +91,11 @@ class Node:
         self.logs = LogManager(
             config, disk, clock, runtime.random, cluster_id=self.cluster_id, loop=loop, workers=runtime.workers
         )
-        self.upkeep = Upkeep(self.logs, clock, runtime.workers)
+        self.slicer = Slicer(loop, clock)
+        self.upkeep = Upkeep(self.logs, clock, runtime.workers, self.slicer)
         self.quorum = QuorumOfOne(config, disk, clock, loop, runtime.workers, self._fail)
         self.metadata = MetadataLoader(self._fail)
         self.controller = Controller(self.cluster_id, config, self.quorum, clock, loop, runtime.random)
-        self.slicer = Slicer(loop, clock)
         self.replicas = ReplicaManager(
             config.node_id,
             self.logs,
@@ -134,7 +134,7 @@ class Node:
         )
         self.services = self._services()
         self.server = SocketServer(config, runtime, self.services)
-        self.cleaner = LogCleaner(lambda: self.services.config, self.logs, self.upkeep, runtime)
+        self.cleaner = LogCleaner(lambda: self.services.config, self.logs, self.upkeep, runtime, self.slicer)
         self.services.log_moves = LogMoves(
             lambda: self.services.config, self.replicas, self.logs, self.cleaner.busy, runtime
         )
@@ -219,8 +219,15 @@ class Node:
             self._fail(error)
             return
         self.logs.broker_epoch = self.lifecycle.epoch
-        self.replicas.set_strays_aside()
-        self.replicas.settle_durable()
+        settled: Deferred[None] = Deferred()
+        settled.then(self._serve)
+        self.slicer.run_into(self.replicas.settle(), settled)
+
+    def _serve(self, _value: None, error: BaseException | None) -> None:
+        if error is not None:
+            self._fail(error)
+        if self._stopping or self.failure is not None:
+            return
         self.housekeeping.start()
         self.cleaner.start()
         self.server.serve()

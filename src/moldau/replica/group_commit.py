@@ -12,12 +12,18 @@ knows what is on the disk: the directory goes offline.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
+from typing import Final
 
+from moldau.deferred import Deferred
 from moldau.replica.partition import Partition
 from moldau.runtime.ports import Loop, Workers
 from moldau.storage.commit import Commit
 from moldau.storage.log import Log
 from moldau.storage.storage_error import StorageError
+
+# How many commits begin in one turn of the loop: each may open a file first.
+_PER_TURN: Final = 64
 
 
 class GroupCommit:
@@ -34,6 +40,7 @@ class GroupCommit:
         # Asked for since the last turn, or while their commit was running. A dict, for its order.
         self._waiting: dict[Partition, None] = {}
         self._scheduled = False
+        self._idle: list[Deferred[None]] = []
 
     def request(self, partition: Partition) -> None:
         """Makes what the partition has written durable, soon."""
@@ -42,11 +49,29 @@ class GroupCommit:
             self._scheduled = True
             self._loop.call_soon(self._start)
 
+    def idle(self) -> Deferred[None]:
+        """When nothing that was asked for until then is left to be done; what could not be done is not."""
+        idle: Deferred[None] = Deferred()
+        self._idle.append(idle)
+        self._tell_idle()
+        return idle
+
     def _start(self) -> None:
         self._scheduled = False
-        for partition in [partition for partition in self._waiting if partition not in self._running]:
+        ready = (partition for partition in self._waiting if partition not in self._running)
+        for partition in list(islice(ready, _PER_TURN)):
             del self._waiting[partition]
             self._commit(partition)
+        if any(partition not in self._running for partition in self._waiting):
+            self._scheduled = True
+            self._loop.call_soon(self._start)
+        self._tell_idle()
+
+    def _tell_idle(self) -> None:
+        if self._idle and not self._running and not self._waiting:
+            idle, self._idle = self._idle, []
+            for told in idle:
+                told.resolve(None)
 
     def _commit(self, partition: Partition) -> None:
         log = partition.log
@@ -76,3 +101,4 @@ class GroupCommit:
         if partition in self._waiting:
             del self._waiting[partition]
             self._commit(partition)
+        self._tell_idle()

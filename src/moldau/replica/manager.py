@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 
 from moldau.config.topic import LogConfig, stored_topic_config
+from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, MoldauError
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import EMPTY_IMAGE, MetadataImage, ResourceType
@@ -21,7 +22,7 @@ from moldau.replica.preparation import Preparation
 from moldau.replica.purgatory import Purgatory
 from moldau.replica.shortages import Shortages
 from moldau.runtime.ports import Clock, Loop, Workers
-from moldau.slicing import Slicer
+from moldau.slicing import Slicer, Work
 from moldau.storage.log import Log
 from moldau.storage.log_manager import LogManager
 from moldau.storage.storage_error import StorageError
@@ -152,18 +153,19 @@ class ReplicaManager:
                 self.config_changed(change.resource.name)
         for local in (*changes.leads, *changes.follows):
             hosted = self.by_id.get(local.topic_id)
-            if hosted is not None and local.topic_partition.partition in hosted.partitions:
+            is_open = hosted is not None and local.topic_partition.partition in hosted.partitions
+            # Before there are clients all of them may change at once, and nobody but a coordinator wants them soon.
+            if hosted is not None and is_open and (self._metadata_complete or hosted.internal):
                 self._take_on(local)
             else:
                 self._arriving[local.topic_partition] = local
-        # Before the node serves anybody it may take its time; and who is set aside as a stray must be known then.
         self._open_arriving(_OPENED_AT_FIRST, _OPENING_AT_FIRST_SECONDS)
 
     def _open_arriving(self, limit: int, seconds: float) -> None:
         until = self._clock.monotonic() + seconds
         opened = 0
-        while self._arriving and not (self._metadata_complete and (opened >= limit or self._clock.monotonic() > until)):
-            self._take_on(self._arriving.pop(next(iter(self._arriving))))
+        while self._arriving and opened < limit and self._clock.monotonic() <= until:
+            self._open_next()
             opened += 1
         if self._arriving and not self._opening:
             self._opening = True
@@ -172,6 +174,9 @@ class ReplicaManager:
     def _open_more(self) -> None:
         self._opening = False
         self._open_arriving(_OPENED_PER_TURN, _OPENING_SECONDS)
+
+    def _open_next(self) -> None:
+        self._take_on(self._arriving.pop(next(iter(self._arriving))))
 
     def _take_on(self, local: LocalPartition) -> Partition | None:
         partition = self._hold(local)
@@ -206,10 +211,14 @@ class ReplicaManager:
                     self.moved(partition)
 
     def defaults_changed(self, defaults: LogConfig) -> None:
-        """Broker-wide defaults moved: every topic resolves its settings anew."""
+        """Broker-wide defaults moved: every topic resolves its settings anew, soon."""
         self._defaults = defaults
-        for topic in self.by_name:
+        self.slicer.run(self._resolve_settings())
+
+    def _resolve_settings(self) -> Work[None]:
+        for topic in tuple(self.by_name):
             self.config_changed(topic)
+            yield
 
     def _hold(self, local: LocalPartition) -> Partition | None:
         """The partition, opened if need be; None if its disk refuses."""
@@ -250,25 +259,21 @@ class ReplicaManager:
             return None
         return self._logs.get_or_create(place, topic_id, config)
 
-    def settle_durable(self) -> None:
-        """Forces the logs of durable topics to disk, before clients are let in: what was acknowledged before a restart
-        can then be read from the first moment on."""
-        for partition in tuple(self.partitions()):
-            if partition.durable and partition.is_leader:
-                try:
-                    partition.log.flush()
-                except StorageError:
-                    continue  # its directory is offline now
-                partition.advance_high_watermark()
-
-    def set_strays_aside(self) -> None:
-        """Logs of partitions the cluster does not know here; to be called once the metadata is complete."""
+    def settle(self) -> Work[Deferred[None] | None]:
+        """What comes before the first client, once the metadata is complete: every partition is open, logs of
+        partitions that the cluster does not know here are out of the way, and those of durable topics are on disk, so
+        that what was acknowledged before a restart can be read from the first moment on."""
+        while self._arriving:
+            self._open_next()
+            yield
         self._metadata_complete = True
-        for place in list(self._logs.logs):
+        for place in tuple(self._logs.logs):
             hosted = self.by_name.get(place.topic)
             if hosted is None or place.partition not in hosted.partitions:
                 logger.warning("%s belongs to no partition of this cluster and is set aside", place)
                 self._logs.set_aside(place)
+            yield
+        return self._commits.idle() if self._commits is not None else None
 
     def _drop(self, hosted: HostedTopic, index: int) -> None:
         partition = hosted.partitions.pop(index)

@@ -47,7 +47,7 @@ class Housekeeping:
     ) -> None:
         self._loop = runtime.loop
         self._timers: dict[str, TimerHandle] = {}
-        retention = RetentionPass(logs, cleaner, runtime.clock, runtime.loop)
+        retention = RetentionPass(logs, cleaner, runtime.clock, replicas.slicer)
         initial = config.log_initial_task_delay_ms / 1000
         checkpoints = config.log_flush_offset_checkpoint_interval_ms / 1000
         # The name, the first time, the interval, the work.

@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from typing import Final
 
 from moldau.config.broker import BrokerConfig
 from moldau.runtime.ports import Runtime, TimerHandle
+from moldau.slicing import Slicer, Work
 from moldau.storage.checkpoint_kinds import COMPACTED
 from moldau.storage.compaction import Compaction, Replacement, Uncleanable, plan_compaction
 from moldau.storage.dirtiness import Dirtiness, dirtiness, must_be_compacted
@@ -74,11 +76,14 @@ class LogCleaner:
         logs: LogManager,
         upkeep: Upkeep,
         runtime: Runtime,
+        slicer: Slicer | None = None,
     ) -> None:
         self._config = config
         self._logs = logs
         self._upkeep = upkeep
         self._runtime = runtime
+        self._slicer = slicer or Slicer(runtime.loop, runtime.clock)
+        self._looking = False
         self._timer: TimerHandle | None = None
         self._stopped = True
         # Public: retention leaves these alone, and so does moving a log to another directory.
@@ -104,18 +109,32 @@ class LogCleaner:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._stopped:
-            return
+        if not self._stopped and not self._looking:
+            self._looking = True
+            self._slicer.run(self._look())
+
+    def _look(self) -> Work[None]:
         try:
-            for log in self._compacted():
-                delete_old_segments(log, self._runtime.clock.now_ms())
-            waiting = self._waiting()
-            for log, found in waiting[: max(0, self._config().log_cleaner_threads - len(self.busy))]:
-                self._begin(log, found)
-        except StorageError:
-            pass  # the log has reported it; the others have their turn next time
-        if not self.busy:
-            self._rest()
+            waiting: list[tuple[float, Log]] = []
+            for log in tuple(self._logs.logs.values()):
+                with suppress(StorageError):  # the log has reported it; the others have their turn
+                    found = self._found_dirty(log)
+                    if found is not None:
+                        waiting.append((found.ratio, log))
+                yield
+            waiting.sort(key=lambda pair: pair[0], reverse=True)
+            for _, log in waiting:
+                if self._stopped or len(self.busy) >= self._config().log_cleaner_threads:
+                    break
+                with suppress(StorageError):
+                    found = self._found_dirty(log)  # asked again: it is a while ago
+                    if found is not None:
+                        self._begin(log, found)
+                yield
+        finally:
+            self._looking = False
+            if not self.busy and not self._stopped:
+                self._rest()
 
     @property
     def keeps(self) -> bool:
@@ -125,23 +144,20 @@ class LogCleaner:
     def _rest(self) -> None:
         self._timer = self._runtime.loop.call_later(self._config().log_cleaner_backoff_ms / 1000, self.look)
 
-    def _waiting(self) -> list[tuple[Log, Dirtiness]]:
-        found = []
+    def _found_dirty(self, log: Log) -> Dirtiness | None:
+        """If the log is to be compacted, and not just being; what it is to lose besides, it loses here."""
+        place = log.topic_partition
+        if self._logs.get(place) is not log or not log.config.compact or place in self.busy:
+            return None
         now = self._runtime.clock.now_ms()
-        for log in self._compacted():
-            if log not in self.uncleanable:
-                try:
-                    state = dirtiness(log, now)
-                except OSError as error:
-                    raise log.directory.failed("Looking at", error) from error
-                if must_be_compacted(log, state):
-                    found.append((log, state))
-        found.sort(key=lambda pair: pair[1].ratio, reverse=True)
-        return found
-
-    def _compacted(self) -> list[Log]:
-        """Those that are compacted, and not just now."""
-        return [log for partition, log in self._logs.logs.items() if log.config.compact and partition not in self.busy]
+        delete_old_segments(log, now)
+        if log in self.uncleanable:
+            return None
+        try:
+            found = dirtiness(log, now)
+        except OSError as error:
+            raise log.directory.failed("Looking at", error) from error
+        return found if must_be_compacted(log, found) else None
 
     # ---------------------------------------------------------------------------------------------------- running
 

@@ -80,7 +80,7 @@ class LogClosing:
                 log.segments.release()
 
     def _finish(self) -> None:
-        """Off the loop: the checkpoints, and the mark if all of it is true."""
+        """Off the loop: the checkpoints, and the mark if all of it is true. Nobody has anything open afterwards."""
         try:
             for kind in ALL_KINDS:
                 kind.file(self.directory).write(kind.offsets(self._logs))
@@ -88,6 +88,8 @@ class LogClosing:
                 self.directory.mark_clean_shutdown(self._broker_epoch)
         except OSError as error:
             self._failed(error.strerror or str(error))
+        for log in self._logs:
+            log.segments.release()
         if self._failure is not None:
             logger.error(
                 "%s could not be closed in order and will be checked at the next start: %s",

@@ -352,6 +352,7 @@ class LogManager:
             nonlocal left
             left -= 1
             if left == 0:
+                self._logs.clear()  # they have let go of their files
                 self.abandon()
                 done.resolve(None)
 

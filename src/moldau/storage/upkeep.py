@@ -7,9 +7,12 @@ The offsets are collected on the loop, the files are written off it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from moldau.runtime.ports import Clock, Workers
+from moldau.slicing import Slicer, Work, run_whole
 from moldau.storage.checkpoint_kinds import CheckpointKind
+from moldau.storage.commit import Commit
 from moldau.storage.log import Log
 from moldau.storage.log_dirs import LogDirectory
 from moldau.storage.log_manager import LogManager
@@ -19,12 +22,17 @@ from moldau.types import TopicPartition
 
 
 class Upkeep:
-    """Without `workers` everything is done in place."""
+    """Without `workers` everything is done in place, without `slicer` all of it at once."""
 
-    def __init__(self, logs: LogManager, clock: Clock, workers: Workers | None = None) -> None:
+    def __init__(
+        self, logs: LogManager, clock: Clock, workers: Workers | None = None, slicer: Slicer | None = None
+    ) -> None:
         self._logs = logs
         self._clock = clock
         self._workers = workers
+        self._slicer = slicer
+        # The passes over all logs that are under way.
+        self._passing: set[str] = set()
         self._flushing: set[TopicPartition] = set()
         # Files being written → whether they must be written once more.
         self._writing: dict[str, bool] = {}
@@ -59,42 +67,72 @@ class Upkeep:
 
         self._logs.work_in(directory.path).submit(lambda: checkpoint.write(offsets), written)
 
+    # --------------------------------------------------------------------------------------------- passes over all
+
+    def _pass(self, name: str, task: Callable[[Log], None]) -> None:
+        """Does something with every log, a slice at a time; not once more while it is at it."""
+        if name not in self._passing:
+            self._passing.add(name)
+            work = self._each_log(name, task)
+            if self._slicer is not None:
+                self._slicer.run(work)
+            else:
+                run_whole(work)
+
+    def _each_log(self, name: str, task: Callable[[Log], None]) -> Work[None]:
+        try:
+            for log in tuple(self._logs.logs.values()):
+                if self._logs.get(log.topic_partition) is log:
+                    with suppress(StorageError):  # reported where it happened; the others have their turn
+                        task(log)
+                yield
+        finally:
+            self._passing.discard(name)
+
     # ----------------------------------------------------------------------------------------------------- flushing
 
     def flush_overdue(self) -> None:
-        """Forces logs to disk that have waited for `flush.ms`."""
+        """Forces the records of logs to disk, off the loop, that have waited for `flush.ms`."""
         now = self._clock.now_ms()
-        for log in list(self._logs.logs.values()):
-            if now - log.durability.last_flush_ms >= log.config.flush_ms:
-                log.flush()
+
+        def look(log: Log) -> None:
+            if now - log.durability.last_flush_ms >= log.config.flush_ms and log.topic_partition not in self._flushing:
+                log.durability.last_flush_ms = now
+                self._force(log, log.commit())
+
+        self._pass("overdue", look)
 
     def flush_sealed(self) -> None:
         """Forces closed segments to disk off the loop, so that a crash finds little to read again."""
-        for partition, log in list(self._logs.logs.items()):
-            if partition in self._flushing:
-                continue
-            flush = log.durability.sealed_flush()
-            if flush is None:
-                continue
-            self._flushing.add(partition)
-            done = self._flushed(partition, log, flush)
-            if self._workers is not None:
-                self._workers.submit(flush.run, done)
-            else:
-                try:
-                    flush.run()
-                except OSError as error:
-                    done(None, error)
-                else:
-                    done(None, None)
 
-    def _flushed(
-        self, partition: TopicPartition, log: Log, flush: SealedFlush
+        def look(log: Log) -> None:
+            if log.topic_partition not in self._flushing:
+                self._force(log, log.durability.sealed_flush())
+
+        self._pass("sealed", look)
+
+    def _force(self, log: Log, work: SealedFlush | Commit | None) -> None:
+        if work is None:
+            return
+        self._flushing.add(log.topic_partition)
+        done = self._forced(log.topic_partition, log, work)
+        if self._workers is not None:
+            self._workers.submit(work.run, done)
+        else:
+            try:
+                work.run()
+            except OSError as error:
+                done(None, error)
+            else:
+                done(None, None)
+
+    def _forced(
+        self, partition: TopicPartition, log: Log, work: SealedFlush | Commit
     ) -> Callable[[None, BaseException | None], None]:
         def done(_: None, error: BaseException | None) -> None:
             self._flushing.discard(partition)
             if error is None:
-                flush.done()
+                work.done()
             elif isinstance(error, OSError):
                 log.directory.failed("Flushing", error, lost=True)
             else:
@@ -106,16 +144,19 @@ class Upkeep:
 
     def expire_producers(self) -> None:
         now = self._clock.now_ms()
-        for log in self._logs.logs.values():
-            log.producers.expire(now)
+        self._pass("producers", lambda log: log.producers.expire(now))
 
     def close_idle_files(self) -> None:
         """Closes the files of logs nobody has written to since the last time: each holds up to three descriptors."""
-        ends = {log: log.log_end_offset for log in self._logs.logs.values()}
-        for log, end in ends.items():
-            if self._ends.get(log) == end:
+        before, after = self._ends, {}
+
+        def look(log: Log) -> None:
+            after[log] = end = log.log_end_offset
+            if before.get(log) == end:
                 log.segments.rest()
-        self._ends = ends
+
+        self._ends = after
+        self._pass("idle", look)
 
     def remove_deleted(self) -> None:
         """Removes files and directories whose time has come, and goes on with what was held up on its way there."""

@@ -39,8 +39,8 @@ def manager(*paths, disk=None, clock=None, cluster_id="cluster", **settings):
     )
 
 
-def upkeep(logs):
-    return Upkeep(logs, logs._clock)
+def upkeep(logs, workers=None):
+    return Upkeep(logs, logs._clock, workers)
 
 
 def started(*paths, **more):
@@ -432,11 +432,19 @@ def test_overdue_logs_are_forced_to_disk(tmp_path):
     logs = started(tmp_path / "a", clock=clock)
     log = logs.get_or_create(ORDERS, ID, LogConfig(flush_ms=1000))
     append(log, batch(b"a"))
-    upkeep(logs).flush_overdue()
-    assert log.durability.recovery_point == 0
+    workers = LaterWorkers()
+    upkeep(logs, workers).flush_overdue()
+    assert not workers.jobs
     clock.now += 1000
-    upkeep(logs).flush_overdue()
-    assert log.durability.recovery_point == 1
+    upkeep(logs, workers).flush_overdue()
+    assert log.durability.durable_offset == 0, "off the loop"
+    upkeep(logs, workers).flush_overdue()
+    assert len(workers.jobs) == 1, "and once in that time"
+    workers.run()
+    assert log.durability.durable_offset == 1
+    clock.now += 1000
+    upkeep(logs, workers).flush_overdue()
+    assert not workers.jobs, "there is nothing new"
     logs.close()
 
 

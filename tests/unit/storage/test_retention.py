@@ -7,6 +7,7 @@ from storage_kit import NOW, FailingDisk, StoppedClock, append, batch, names_in,
 
 from moldau.config.topic import LogConfig
 from moldau.runtime.disk import RealDisk
+from moldau.slicing import Slicer
 from moldau.storage.deferred_removal import DeferredRemoval
 from moldau.storage.retention import RetentionPass, delete_old_segments
 from moldau.types import TopicPartition
@@ -175,6 +176,17 @@ class Turns:
         return turns
 
 
+class TickingClock:
+    """Every look at it takes a while."""
+
+    def __init__(self, seconds=0.0005):
+        self._now, self._seconds = 0.0, seconds
+
+    def monotonic(self):
+        self._now += self._seconds
+        return self._now
+
+
 class Logs:
     def __init__(self, logs):
         self.logs = {log.topic_partition: log for log in logs}
@@ -196,7 +208,7 @@ def test_a_log_has_one_keeper(tmp_path, clock, policy, busy, keeps, goes):
     log = filled(tmp_path, clock, retention_ms=0, compact=policy == "both")
     clock.now += HOUR
     keeper = Keeper(*[log.topic_partition] * busy, keeps=keeps)
-    RetentionPass(Logs([log]), keeper, clock, Turns()).run()
+    RetentionPass(Logs([log]), keeper, clock, Slicer(Turns(), clock)).run()
     assert log.log_start_offset == (4 if goes else 0)
     log.close()
 
@@ -210,13 +222,42 @@ def test_a_pass_over_many_logs_takes_many_turns_and_goes_on_after_a_failure(tmp_
         logs[-1].topic_partition = TopicPartition("orders", number)
     clock.now += HOUR
     loop = Turns()
+    pausing = Slicer(loop, TickingClock())
     broken = logs[100].segments.disk = FailingDisk()
     broken.refuse = lambda operation, path: True
-    found = RetentionPass(Logs(logs), Keeper(), clock, loop)
+    found = RetentionPass(Logs(logs), Keeper(), clock, pausing)
     found.run()
-    assert sum(log.log_start_offset == 4 for log in logs) == 100
+    assert 0 < sum(log.log_start_offset == 4 for log in logs) < 100
     found.run()  # one at a time
-    assert loop.run() == 2
+    assert len(pausing) == 1
+    assert loop.run() > 10
     assert [index for index, log in enumerate(logs) if log.log_start_offset != 4] == [100]
+    found.run()
+    assert loop.run() > 10, "and the next begins from the start"
     for log in logs:
         log.close()
+
+
+def test_segments_go_one_by_one_and_none_that_was_written_to_meanwhile(tmp_path, clock):
+    """The last segment was old when the pass began; what is acknowledged since then must stay."""
+    log = filled(tmp_path, clock, retention_ms=HOUR // 2)
+    clock.now += HOUR
+    loop = Turns()
+    RetentionPass(Logs([log]), Keeper(), clock, Slicer(loop, TickingClock(0.003))).run()
+    assert 0 < log.log_start_offset < 4, "one segment in a slice"
+    append(log, batch(b"fresh", timestamp=clock.now))
+    loop.run()
+    assert (log.log_start_offset, values_of(log)[-1]) == (log.segments.active.base_offset, b"fresh")
+    log.close()
+
+
+def test_a_log_that_goes_during_the_pass_is_left_alone(tmp_path, clock):
+    log = filled(tmp_path, clock, retention_ms=0)
+    clock.now += HOUR
+    loop, logs = Turns(), Logs([log])
+    RetentionPass(logs, Keeper(), clock, Slicer(loop, TickingClock(0.003))).run()
+    start = log.log_start_offset
+    logs.logs.clear()
+    loop.run()
+    assert 0 < start == log.log_start_offset < 4
+    log.close()
