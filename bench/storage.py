@@ -22,6 +22,7 @@ from moldau.protocol.records import Compression, encode_batch
 from moldau.runtime.clock import SystemClock
 from moldau.runtime.disk import RealDisk
 from moldau.storage.log import Log
+from moldau.storage.timestamp_search import find_first
 
 RUNS = 5
 NO_OFFSET = bytes(8)
@@ -103,7 +104,7 @@ def bench_reads(path: Path) -> None:
 
     def by_time() -> None:
         for number in range(1000):
-            log.offset_for_timestamp(log.segments.active.max_timestamp - number % 3)
+            find_first(log.segments, log.segments.active.max_timestamp - number % 3, log.log_start_offset)
 
     report("find a timestamp", [timed(by_time) for _ in range(RUNS)], 1000)
     log.close()

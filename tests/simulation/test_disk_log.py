@@ -10,6 +10,7 @@ from moldau.simulation.chance import SeededRandom
 from moldau.simulation.clock import BEGINNING_MS, VirtualClock
 from moldau.simulation.disk import SimulatedDisk
 from moldau.storage.log import Log
+from moldau.storage.timestamp_search import find_first
 
 DIRECTORY = "/data/t-0"
 CONFIG = LogConfig(segment_bytes=1500, index_interval_bytes=100, segment_index_bytes=120, file_delete_delay_ms=0)
@@ -36,7 +37,7 @@ def check_indexes(log: Log) -> None:
             assert found is not None
             assert found.header.base_offset == offset
     for offset in range(log.log_start_offset, log.log_end_offset):
-        found_by_time = log.offset_for_timestamp(BEGINNING_MS + offset)
+        found_by_time = find_first(log.segments, BEGINNING_MS + offset, log.log_start_offset)
         assert found_by_time is not None
         assert found_by_time.offset == offset
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from moldau.slicing import Work
 from moldau.storage.log_dirs import LogDirectory
 from moldau.storage.log_manager import LogManager
 from moldau.types import TopicPartition, Uuid
@@ -23,14 +24,13 @@ class DirectoryDescription:
     futures: Mapping[TopicPartition, int] = field(default_factory=dict)  # logs that are being moved here
 
 
-def describe_directories(logs: LogManager) -> list[DirectoryDescription]:
-    return [_describe(logs, directory) for directory in logs.directories]
-
-
-def _describe(logs: LogManager, directory: LogDirectory) -> DirectoryDescription:
+def describe_directory(logs: LogManager, directory: LogDirectory) -> Work[DirectoryDescription]:
     if not directory.is_online:
         return DirectoryDescription(directory.path, directory.id, False)
-    sizes = {partition: log.segments.size for partition, log in logs.logs_in(directory.path).items()}
+    sizes = {}
+    for partition, log in logs.logs_in(directory.path).items():
+        sizes[partition] = log.segments.size
+        yield
     futures = {
         partition: log.segments.size
         for partition, log in logs.futures.logs.items()

@@ -22,7 +22,7 @@ from moldau._speed.layout import CONTROL
 from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.runtime.ports import Clock, Disk, FileSlice, Random
-from moldau.storage import timestamp_search
+from moldau.slicing import Work
 from moldau.storage.append_info import AppendInfo, LogRead, Patience, TimestampOffset, UnexpectedOffset
 from moldau.storage.commit import Commit
 from moldau.storage.deferred_removal import DeferredRemoval
@@ -37,6 +37,7 @@ from moldau.storage.recovery import LoadedLog, LogLoader
 from moldau.storage.segment import Segment
 from moldau.storage.snapshot_files import SnapshotFiles
 from moldau.storage.storage_error import StorageError
+from moldau.storage.timestamp_search import Found, search_first, search_latest
 from moldau.storage.transaction_marker import append_marker, record_completed
 from moldau.storage.validator import ValidBatch, check_raft_batches, validate
 from moldau.types import NO_OFFSET, NO_PRODUCER_ID, NO_TIMESTAMP, TopicPartition, Uuid
@@ -339,16 +340,16 @@ class Log:
     def latest(self) -> TimestampOffset:
         return TimestampOffset(NO_TIMESTAMP, self.local.log_end_offset, self.epochs.latest_epoch)
 
-    def max_timestamp(self) -> TimestampOffset | None:
+    def max_timestamp(self) -> Work[Found]:
         """The record with the latest timestamp, or None in an empty log."""
         with self.directory.reading(self.local.log_start_offset):
-            return timestamp_search.find_latest(self.segments)
+            return (yield from search_latest(self.segments))
 
-    def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """The first record that is not older than `timestamp`, or None."""
-        start = self.local.log_start_offset
+    def offset_for_timestamp(self, timestamp: int, first: int = 0) -> Work[Found]:
+        """The first record at or after `first` that is not older than `timestamp`, or None."""
+        start = max(first, self.local.log_start_offset)
         with self.directory.reading(start):
-            return timestamp_search.find_first(self.segments, timestamp, start)
+            return (yield from search_first(self.segments, timestamp, start))
 
     # ----------------------------------------------------------------------------------------- offsets and epochs
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
 from moldau._speed import BatchHeader, RecordWalk
 from moldau._speed.layout import HEADER_SIZE
 from moldau.errors import ProtocolError
 from moldau.protocol.records import Oversized, decode_batch
 from moldau.protocol.records.streams import windows
+from moldau.runtime.ports import File
+from moldau.slicing import Work, run_whole
 from moldau.storage.append_info import TimestampOffset
 from moldau.storage.file_batches import PlacedBatch
 from moldau.storage.log_segments import LogSegments
@@ -16,51 +18,96 @@ from moldau.storage.segment import Segment
 
 # Batches that unpack to more are not decoded.
 _DECODED: Final = 1 << 20
+# What is opened while the loop waits: some milliseconds of it.
+_BYTES_AT_ONCE: Final = 64 << 10
+_RECORDS_AT_ONCE: Final = 2_000
+# How many headers are read before the search pauses.
+_HEADERS: Final = 256
+
+
+class LargeBatch(NamedTuple):
+    """A batch that may hold the record looked for and takes long to open; `find` may be called anywhere."""
+
+    file: File
+    placed: PlacedBatch
+    timestamp: int
+    start_offset: int
+
+    def find(self) -> TimestampOffset | None:
+        return _find_in_batch(self.file, self.placed, self.timestamp, self.start_offset, _DECODED)
+
+    @property
+    def next_offset(self) -> int:
+        """Where to go on if it is not there."""
+        return self.placed.header.next_offset
+
+
+Found: TypeAlias = TimestampOffset | LargeBatch | None
 
 
 def find_first(segments: LogSegments, timestamp: int, start_offset: int) -> TimestampOffset | None:
-    """The first record at or after `start_offset` whose timestamp is not before `timestamp`."""
-    for segment in segments:
+    """The first record at or after `start_offset` whose timestamp is not before `timestamp`, whatever it takes."""
+    while True:
+        found = run_whole(search_first(segments, timestamp, start_offset))
+        if not isinstance(found, LargeBatch):
+            return found
+        record = found.find()
+        if record is not None:
+            return record
+        start_offset = found.next_offset
+
+
+def search_first(segments: LogSegments, timestamp: int, start_offset: int) -> Work[Found]:
+    """The same, pausing between headers, and for a batch that takes long to open the batch itself."""
+    for segment in segments.all():
         if segment.size and segment.largest_timestamp >= timestamp:
             segments.used(segment)
-            found = _find_in_segment(segment, timestamp, start_offset)
+            offset = max(segment.time_index.lookup(timestamp), start_offset)
+            position = segment.offset_index.lookup(offset)
+            found = yield from _search(segment, position, timestamp, start_offset)
             if found is not None:
                 return found
     return None
 
 
-def find_latest(segments: LogSegments) -> TimestampOffset | None:
+def search_latest(segments: LogSegments) -> Work[Found]:
     """The first record that has the latest timestamp of the log."""
     segment = max(segments, key=lambda candidate: candidate.max_timestamp)
     segments.used(segment)
-    latest = segment.max_timestamp
     position = segment.offset_index.lookup(segment.max_timestamp_offset)
-    for placed in segment.batches(position):
-        if placed.header.max_timestamp == latest:
-            found = _find_in_batch(segment, placed, latest, 0)
-            if found is not None:
-                return found
-    return None
+    return (yield from _search(segment, position, segment.max_timestamp, 0))
 
 
-def _find_in_segment(segment: Segment, timestamp: int, start_offset: int) -> TimestampOffset | None:
-    offset = max(segment.time_index.lookup(timestamp), start_offset)
-    for placed in segment.batches(segment.offset_index.lookup(offset)):
+def _search(segment: Segment, position: int, timestamp: int, start_offset: int) -> Work[Found]:
+    for number, placed in enumerate(segment.batches(position)):
         header = placed.header
+        if number % _HEADERS == _HEADERS - 1:
+            yield
         if header.max_timestamp < timestamp or header.last_offset < start_offset:
             continue
-        found = _find_in_batch(segment, placed, timestamp, start_offset)
+        large = LargeBatch(segment.open_file(), placed, timestamp, start_offset)
+        if header.size > _BYTES_AT_ONCE or header.count > _RECORDS_AT_ONCE:
+            return large
+        try:
+            found = _find_in_batch(large.file, placed, timestamp, start_offset, _BYTES_AT_ONCE, whole=True)
+        except Oversized:
+            return large
         if found is not None:
             return found
     return None
 
 
-def _find_in_batch(segment: Segment, placed: PlacedBatch, timestamp: int, start_offset: int) -> TimestampOffset | None:
+def _find_in_batch(
+    file: File, placed: PlacedBatch, timestamp: int, start_offset: int, decoded: int, *, whole: bool = False
+) -> TimestampOffset | None:
+    """`whole`: Oversized instead of looking at more than `decoded` bytes in windows."""
     header = placed.header
-    data = segment.open_file().read(placed.position, header.size)
+    data = file.read(placed.position, header.size)
     try:
-        records = decode_batch(data, check_crc=False, max_bytes=_DECODED)
+        records = decode_batch(data, check_crc=False, max_bytes=decoded)
     except Oversized:
+        if whole:
+            raise
         return _find_in_windows(header, data, timestamp, start_offset)
     except ProtocolError:
         return None  # damaged on disk: there is no record here to be found

@@ -13,7 +13,9 @@ from typing import Any
 from moldau.config.topic import LogConfig
 from moldau.protocol.records import EndTransaction, Record, decode_batch, encode_batch, end_transaction_record
 from moldau.runtime.disk import RealDisk
-from moldau.storage.log import Log, LogRead
+from moldau.slicing import run_whole
+from moldau.storage.log import Log, LogRead, TimestampOffset
+from moldau.storage.timestamp_search import LargeBatch
 
 NOW = 1_700_000_000_000
 
@@ -141,6 +143,22 @@ def all_records(log: Log) -> list[Record]:
         found += [record for record in part if record.offset >= offset]
         offset = part[-1].offset + 1
     return found
+
+
+def at_time(log: Log, timestamp: int) -> TimestampOffset | None:
+    """The first record that is not older, as ListOffsets finds it."""
+    first = 0
+    while isinstance(found := run_whole(log.offset_for_timestamp(timestamp, first)), LargeBatch):
+        record = found.find()
+        if record is not None:
+            return record
+        first = found.next_offset
+    return found
+
+
+def latest_of(log: Log) -> TimestampOffset | None:
+    found = run_whole(log.max_timestamp())
+    return found.find() if isinstance(found, LargeBatch) else found
 
 
 def values_of(log: Log) -> list[bytes | None]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from compaction_kit import COMPACT, compact, content, keyed, open_compacted, segment_of
-from storage_kit import NOW, append, batch, marker, names_in, open_log
+from storage_kit import NOW, append, at_time, batch, marker, names_in, open_log
 
 from moldau.protocol.records import Compression
 from moldau.storage.compaction import Uncleanable
@@ -71,7 +71,7 @@ def test_every_offset_can_be_fetched_as_before(tmp_path):
         found = log.local.locate(offset)
         assert found is not None
         assert found[0].header_at(found[1]).last_offset >= offset
-    assert log.offset_for_timestamp(NOW + 55).offset == 55
+    assert at_time(log, NOW + 55).offset == 55
     log.close()
 
 

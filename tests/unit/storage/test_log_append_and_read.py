@@ -1,7 +1,19 @@
 from __future__ import annotations
 
 import pytest
-from storage_kit import NOW, StoppedClock, all_records, append, batch, names_in, open_log, records_of, values_of
+from storage_kit import (
+    NOW,
+    StoppedClock,
+    all_records,
+    append,
+    at_time,
+    batch,
+    latest_of,
+    names_in,
+    open_log,
+    records_of,
+    values_of,
+)
 
 from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode, KafkaError
@@ -333,8 +345,8 @@ def test_reading_a_long_log_keeps_few_files_open(tmp_path):
     again = open_log(tmp_path, SMALL)
     assert len(again.segments) >= 20
     slices = [again.read(offset, 1, 60, at_least_one=True).records for offset in range(60)]
-    again.offset_for_timestamp(NOW + 30)
-    again.max_timestamp()
+    at_time(again, NOW + 30)
+    latest_of(again)
     assert sum(segment.file is not None for segment in again.segments) <= 9
     # What was handed out before stays readable.
     assert all(len(one.read()) == one.length for one in slices)

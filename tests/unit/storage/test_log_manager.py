@@ -10,8 +10,9 @@ from moldau.config.broker import BrokerConfig
 from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode, KafkaError
 from moldau.runtime.disk import RealDisk
+from moldau.slicing import run_whole
 from moldau.storage.checkpoint_kinds import HIGH_WATERMARKS, RECOVERY_POINTS
-from moldau.storage.directory_description import describe_directories
+from moldau.storage.directory_description import describe_directory
 from moldau.storage.log_dirs import (
     LogDirError,
     MetaProperties,
@@ -41,6 +42,10 @@ def manager(*paths, disk=None, clock=None, cluster_id="cluster", **settings):
 
 def upkeep(logs, workers=None):
     return Upkeep(logs, logs._clock, workers)
+
+
+def described(logs):
+    return [run_whole(describe_directory(logs, directory)) for directory in logs.directories]
 
 
 def started(*paths, **more):
@@ -264,7 +269,7 @@ def test_a_path_may_be_written_in_several_ways(tmp_path):
     logs = started(f"{tmp_path}/x/../a/", tmp_path / "b")
     logs.get_or_create(ORDERS, ID, LogConfig())
     logs.get_or_create(BILLS, ID, LogConfig())
-    assert [len(one.sizes) for one in describe_directories(logs)] == [1, 1]
+    assert [len(one.sizes) for one in described(logs)] == [1, 1]
     logs.close()
     with pytest.raises(LogDirError, match="named twice"):
         manager(tmp_path / "a", f"{tmp_path}/a/").start()
@@ -339,12 +344,12 @@ def test_what_describe_log_dirs_needs(tmp_path):
     logs = started(tmp_path / "a", tmp_path / "b")
     log = logs.get_or_create(ORDERS, ID, LogConfig())
     append(log, batch(b"a"))
-    first, second = describe_directories(logs)
+    first, second = described(logs)
     assert (first.path, first.is_online, dict(first.sizes)) == (str(tmp_path / "a"), True, {ORDERS: log.segments.size})
     assert first.total_bytes >= first.usable_bytes > 0
     assert not second.sizes
     logs.directory_failed(str(tmp_path / "a"), "broken")
-    offline = describe_directories(logs)[0]
+    offline = described(logs)[0]
     assert (offline.is_online, offline.total_bytes, dict(offline.sizes)) == (False, -1, {})
     logs.close()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from storage_kit import NOW, append, batch, open_log, quick_directory, records_of
+from storage_kit import NOW, append, at_time, batch, open_log, quick_directory, records_of
 
 from moldau.config.topic import LogConfig
 from moldau.protocol.records import Compression, scan_batches
@@ -112,7 +112,7 @@ def check_times(log: Log, model: Model) -> None:
     rows = [row for rows in model.batches for row in rows if row[0] >= model.start]
     for time in (0, NOW, NOW + 400, NOW + 1000, NOW + 2000):
         wanted = next(((t, o) for o, t, _ in rows if t >= time), None)
-        found = log.offset_for_timestamp(time)
+        found = at_time(log, time)
         assert (found and (found.timestamp, found.offset)) == wanted
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from storage_kit import NOW, StoppedClock, append, batch, open_log
+from storage_kit import NOW, StoppedClock, append, at_time, batch, latest_of, open_log
 
 from malformed_batches import batch_of, record, sized, varint
 from moldau.config.topic import LogConfig
@@ -18,34 +18,34 @@ def log(tmp_path):
 
 
 def test_an_empty_log_has_no_times(log):
-    assert log.offset_for_timestamp(0) is None
-    assert log.max_timestamp() is None
+    assert at_time(log, 0) is None
+    assert latest_of(log) is None
     assert log.earliest() == log.latest() == (-1, 0, -1)
 
 
 def test_the_first_record_that_is_not_older(log):
     append(log, batch(b"a", b"b", b"c", timestamps=[NOW, NOW + 10, NOW + 5]), epoch=3)
     append(log, batch(b"d", b"e", timestamps=[NOW + 20, NOW + 10], compression=Compression.LZ4), epoch=4)
-    assert log.offset_for_timestamp(NOW - 1) == (NOW, 0, 3)
-    assert log.offset_for_timestamp(NOW + 1) == (NOW + 10, 1, 3)
-    assert log.offset_for_timestamp(NOW + 11) == (NOW + 20, 3, 4)
-    assert log.offset_for_timestamp(NOW + 21) is None
+    assert at_time(log, NOW - 1) == (NOW, 0, 3)
+    assert at_time(log, NOW + 1) == (NOW + 10, 1, 3)
+    assert at_time(log, NOW + 11) == (NOW + 20, 3, 4)
+    assert at_time(log, NOW + 21) is None
 
 
 def test_records_before_the_start_of_the_log_are_not_found(log):
     append(log, batch(b"a", b"b", b"c", timestamps=[NOW + 9, NOW, NOW + 8]))
     log.local.advance_log_start(1)
-    assert log.offset_for_timestamp(NOW + 5) == (NOW + 8, 2, 1)
+    assert at_time(log, NOW + 5) == (NOW + 8, 2, 1)
 
 
 def test_the_record_with_the_latest_timestamp(log):
     append(log, batch(b"a", b"b", timestamps=[NOW, NOW + 30]), epoch=2)
     append(log, batch(b"c", timestamp=NOW + 10), epoch=2)
-    assert log.max_timestamp() == (NOW + 30, 1, 2)
+    assert latest_of(log) == (NOW + 30, 1, 2)
     append(log, batch(b"d", timestamp=NOW + 30), epoch=2)
-    assert log.max_timestamp() == (NOW + 30, 1, 2)
+    assert latest_of(log) == (NOW + 30, 1, 2)
     append(log, batch(b"e", b"f", timestamps=[NOW, NOW + 31]), epoch=5)
-    assert log.max_timestamp() == (NOW + 31, 5, 5)
+    assert latest_of(log) == (NOW + 31, 5, 5)
 
 
 def test_times_across_segments_and_after_opening_again(tmp_path):
@@ -56,8 +56,8 @@ def test_times_across_segments_and_after_opening_again(tmp_path):
     log.close()
     again = open_log(tmp_path, SMALL)
     for number in range(20):
-        assert again.offset_for_timestamp(NOW + number * 10 - 3) == (NOW + number * 10, number, 1)
-    assert again.max_timestamp() == (NOW + 190, 19, 1)
+        assert at_time(again, NOW + number * 10 - 3) == (NOW + number * 10, number, 1)
+    assert latest_of(again) == (NOW + 190, 19, 1)
     again.close()
 
 
@@ -67,14 +67,14 @@ def test_log_append_time_is_what_counts(tmp_path):
     append(log, batch(b"a", b"b", timestamps=[1, 2]))
     clock.now += 100
     append(log, batch(b"c", timestamp=1))
-    assert log.offset_for_timestamp(NOW + 1) == (NOW + 100, 2, 1)
-    assert log.max_timestamp() == (NOW + 100, 2, 1)
+    assert at_time(log, NOW + 1) == (NOW + 100, 2, 1)
+    assert latest_of(log) == (NOW + 100, 2, 1)
     log.close()
 
 
 def test_records_without_timestamps(log):
     append(log, batch(b"a", timestamp=-1))
-    assert log.offset_for_timestamp(0) is None
+    assert at_time(log, 0) is None
 
 
 def test_the_epoch_of_earliest_and_latest(log):
@@ -101,12 +101,12 @@ def test_a_time_inside_a_batch_that_is_not_decoded(tmp_path):
         (NOW + 3, 4, NOW + 5),
         (NOW + 5, 4, NOW + 5),
     ]:
-        found = log.offset_for_timestamp(timestamp)
+        found = at_time(log, timestamp)
         assert (found.offset, found.timestamp) == (offset, found_at)
-    assert log.offset_for_timestamp(NOW + 6) is None
-    assert log.max_timestamp()[:2] == (NOW + 5, 4)
+    assert at_time(log, NOW + 6) is None
+    assert latest_of(log)[:2] == (NOW + 5, 4)
     log.local.advance_log_start(4)
-    assert log.offset_for_timestamp(NOW).offset == 4
+    assert at_time(log, NOW).offset == 4
     log.close()
 
 
@@ -115,5 +115,5 @@ def test_a_time_behind_more_records_than_the_kernel_names(tmp_path):
     body = b"".join(record(index, value=sized(bytes(3_000))) for index in range(500))
     append(log, memoryview(bytearray(batch_of(body, 500, codec=Compression.ZSTD, base_timestamp=NOW))))
     log.local.advance_log_start(400)
-    assert log.offset_for_timestamp(NOW).offset == 400
+    assert at_time(log, NOW).offset == 400
     log.close()

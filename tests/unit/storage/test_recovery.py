@@ -10,7 +10,9 @@ from storage_kit import (
     NOW,
     all_records,
     append,
+    at_time,
     batch,
+    latest_of,
     marker,
     names_in,
     open_log,
@@ -160,8 +162,8 @@ def test_damage_after_a_clean_stop_is_said_when_it_is_met(original, tmp_path):
         for action in (
             lambda log=log: log.read(3, 1 << 20, log.log_end_offset, at_least_one=True, committed=True),
             lambda log=log: log.bytes_between(1, log.log_end_offset),
-            lambda log=log: log.offset_for_timestamp(NOW + 3),
-            lambda log=log: log.max_timestamp(),
+            lambda log=log: at_time(log, NOW + 3),
+            lambda log=log: latest_of(log),
             lambda log=log: log.local.truncate_to(6),
             lambda log=log: append(log, batch(b"new"), epoch=9),
         ):
@@ -297,7 +299,7 @@ def test_old_message_formats_on_disk_are_kept(tmp_path):
     append(log, batch(b"third"))
     assert values_of(log) == [b"first", b"second", b"third"]
     assert records_of(log.read(2, 1 << 20, 3, at_least_one=True))[0].value == b"third"
-    found = log.offset_for_timestamp(NOW + 1)
+    found = at_time(log, NOW + 1)
     assert found is not None
     assert found.offset == 1
     log.close()

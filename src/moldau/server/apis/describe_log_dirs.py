@@ -21,7 +21,7 @@ from moldau.protocol.messages.describe_log_dirs import (
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.slicing import Work
-from moldau.storage.directory_description import DirectoryDescription, describe_directories
+from moldau.storage.directory_description import DirectoryDescription, describe_directory
 from moldau.storage.log_manager import LogManager
 from moldau.types import TopicPartition
 
@@ -37,8 +37,9 @@ def describe_log_dirs(context: RequestContext, request: DescribeLogDirsRequest) 
     logs = context.services.logs
     cordoned = set(context.services.config.cordoned_log_dirs)
     response = DescribeLogDirsResponse()
-    for directory in describe_directories(logs):
-        response.results.append((yield from _directory(logs, directory, asked, cordoned)))
+    for directory in logs.directories:
+        described = yield from describe_directory(logs, directory)
+        response.results.append((yield from _directory(logs, described, asked, cordoned)))
     return response
 
 
@@ -78,13 +79,13 @@ def _topics(
         yield
     for partition, size in sorted(futures.items()):
         topic = topics.setdefault(partition.topic, DescribeLogDirsTopic(name=partition.topic))
-        current, future = logs.get(partition), logs.futures.logs[partition]
+        current, future = logs.get(partition), logs.futures.logs.get(partition)
         topic.partitions.append(
             DescribeLogDirsPartition(
                 partition_index=partition.partition,
                 partition_size=size,
                 # What is still to be copied.
-                offset_lag=0 if current is None else max(0, current.log_end_offset - future.log_end_offset),
+                offset_lag=max(0, current.log_end_offset - future.log_end_offset) if current and future else 0,
                 is_future_key=True,
             )
         )

@@ -8,8 +8,9 @@ tiering switched off does.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
+from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.list_offsets import (
@@ -23,6 +24,8 @@ from moldau.replica.partition import Partition
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.slicing import Work
+from moldau.storage.append_info import TimestampOffset
+from moldau.storage.timestamp_search import Found, LargeBatch
 from moldau.types import NO_EPOCH, NO_OFFSET, NO_TIMESTAMP
 
 LATEST = -1
@@ -42,12 +45,26 @@ SINCE = {
     EARLIEST_PENDING_UPLOAD: 11,
 }
 
+# These are what they are, whether anything may be read there or not.
+_ENDS: Final = frozenset({LATEST, EARLIEST, EARLIEST_LOCAL})
+
 CONSUMER = -1
 READ_COMMITTED = 1
 SHOWS_EPOCH: Final = 4  # the version from which the answer has room for the leader epoch
 
 
-def list_offsets(context: RequestContext, request: ListOffsetsRequest) -> Work[ListOffsetsResponse]:
+class _Question(NamedTuple):
+    """An answer that waits until a batch has been opened."""
+
+    answer: ListOffsetsPartitionResponse
+    partition: Partition
+    timestamp: int
+    batch: LargeBatch
+
+
+def list_offsets(
+    context: RequestContext, request: ListOffsetsRequest
+) -> Work[ListOffsetsResponse | Deferred[ListOffsetsResponse]]:
     asked: set[tuple[str, int]] = set()
     twice: set[tuple[str, int]] = set()
     for topic in request.topics:
@@ -57,6 +74,7 @@ def list_offsets(context: RequestContext, request: ListOffsetsRequest) -> Work[L
             (twice if key in asked else asked).add(key)
             yield
     response = ListOffsetsResponse()
+    questions: list[_Question] = []
     for topic in request.topics:
         answered = ListOffsetsTopicResponse(name=topic.name)
         response.topics.append(answered)
@@ -65,51 +83,110 @@ def list_offsets(context: RequestContext, request: ListOffsetsRequest) -> Work[L
             if (topic.name, partition.partition_index) in twice:
                 answered.partitions.append(_failed(partition, ErrorCode.INVALID_REQUEST))
             else:
-                answered.partitions.append(_answer(context, request, topic.name, partition))
+                answer = yield from _answer(context, request, topic.name, partition, questions)
+                answered.partitions.append(answer)
             yield
-    return response
+    return _open(context, request, response, questions)
+
+
+def _open(
+    context: RequestContext, request: ListOffsetsRequest, response: ListOffsetsResponse, questions: list[_Question]
+) -> ListOffsetsResponse | Deferred[ListOffsetsResponse]:
+    """The response, once the batches it waits for have been opened: by a worker, one after the other."""
+    if not questions:
+        return response
+    later: Deferred[ListOffsetsResponse] = Deferred()
+    question = questions.pop()
+
+    def opened(found: TimestampOffset | None, error: BaseException | None) -> None:
+        work = _opened(context, request, response, questions, question, found, error)
+        context.services.slicer.run_into(work, later)
+
+    context.services.runtime.workers.submit(question.batch.find, opened)
+    return later
+
+
+def _opened(
+    context: RequestContext,
+    request: ListOffsetsRequest,
+    response: ListOffsetsResponse,
+    questions: list[_Question],
+    question: _Question,
+    record: TimestampOffset | None,
+    error: BaseException | None,
+) -> Work[ListOffsetsResponse | Deferred[ListOffsetsResponse]]:
+    answer, partition, timestamp, batch = question
+    found: Found = record
+    try:
+        if error is not None:
+            # Its file was closed meanwhile, or cannot be read; the latter takes its directory offline soon enough.
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+        if found is None and timestamp != MAX_TIMESTAMP:
+            # It was later than asked for, but only before the log's start, or is damaged.
+            found = yield from partition.log.offset_for_timestamp(timestamp, batch.next_offset)
+        _fill(context, request, partition, timestamp, answer, found, questions)
+    except KafkaError as refusal:
+        answer.error_code = refusal.code
+    return _open(context, request, response, questions)
+
+
+def _fill(
+    context: RequestContext,
+    request: ListOffsetsRequest,
+    partition: Partition,
+    timestamp: int,
+    answer: ListOffsetsPartitionResponse,
+    found: Found,
+    questions: list[_Question],
+) -> None:
+    """Puts what was found into an answer that says nothing yet, or asks on."""
+    if isinstance(found, LargeBatch):
+        questions.append(_Question(answer, partition, timestamp, found))
+    # A reader must not be sent to an offset it may not read yet.
+    elif found is not None and (timestamp in _ENDS or found.offset < _limit(partition, request)):
+        answer.timestamp, answer.offset = found.timestamp, found.offset
+        answer.leader_epoch = found.leader_epoch if context.version >= SHOWS_EPOCH else NO_EPOCH
 
 
 def _answer(
-    context: RequestContext, request: ListOffsetsRequest, topic: str, asked: ListOffsetsPartition
-) -> ListOffsetsPartitionResponse:
+    context: RequestContext,
+    request: ListOffsetsRequest,
+    topic: str,
+    asked: ListOffsetsPartition,
+    questions: list[_Question],
+) -> Work[ListOffsetsPartitionResponse]:
     if asked.timestamp < 0 and context.version < SINCE.get(asked.timestamp, context.version + 1):
         return _failed(asked, ErrorCode.UNSUPPORTED_VERSION)
     try:
         partition = context.services.replicas.get(topic, asked.partition_index)
         partition.check_leader(asked.current_leader_epoch)
-        found = _find(partition, request, asked.timestamp)
+        found = yield from _find(partition, request, asked.timestamp)
     except KafkaError as error:
         return _failed(asked, error.code)
-    if found is None:
-        return _failed(asked, ErrorCode.NONE)
-    timestamp, offset, epoch = found
-    return ListOffsetsPartitionResponse(
-        partition_index=asked.partition_index,
-        timestamp=timestamp,
-        offset=offset,
-        leader_epoch=epoch if context.version >= SHOWS_EPOCH else NO_EPOCH,
+    answer = _failed(asked, ErrorCode.NONE)
+    _fill(context, request, partition, asked.timestamp, answer, found, questions)
+    return answer
+
+
+def _limit(partition: Partition, request: ListOffsetsRequest) -> int:
+    """The first offset this reader may not read."""
+    if request.replica_id != CONSUMER:
+        return partition.log.log_end_offset
+    return (
+        partition.log.last_stable_offset if request.isolation_level == READ_COMMITTED else partition.log.high_watermark
     )
 
 
-def _find(partition: Partition, request: ListOffsetsRequest, timestamp: int) -> tuple[int, int, int] | None:
-    """(timestamp, offset, leader epoch), or None when no record fits."""
+def _find(partition: Partition, request: ListOffsetsRequest, timestamp: int) -> Work[Found]:
+    """None when no record fits, and for a batch that takes long to open the batch."""
     log = partition.log
-    if request.replica_id != CONSUMER:
-        limit = log.log_end_offset
-    elif request.isolation_level == READ_COMMITTED:
-        limit = log.last_stable_offset
-    else:
-        limit = log.high_watermark
     if timestamp == LATEST:
-        return NO_TIMESTAMP, limit, partition.leader_epoch
+        return TimestampOffset(NO_TIMESTAMP, _limit(partition, request), partition.leader_epoch)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return log.earliest()
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return None
-    found = log.max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
-    # A reader must not be sent to an offset it may not read yet.
-    return found if found is not None and found[1] < limit else None
+    return (yield from log.max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp))
 
 
 def _failed(asked: ListOffsetsPartition, code: ErrorCode) -> ListOffsetsPartitionResponse:
