@@ -27,6 +27,7 @@ from moldau.metadata.loader import MetadataLoader
 from moldau.metadata.producer_id_pool import ProducerIdPool
 from moldau.raft.quorum_of_one import QuorumOfOne
 from moldau.raft.snapshot_generator import SnapshotGenerator
+from moldau.replica.deleted_topics import DeletedTopics
 from moldau.replica.log_moves import LogMoves
 from moldau.replica.manager import ReplicaManager
 from moldau.runtime.ports import Runtime
@@ -107,6 +108,7 @@ class Node:
             config.metadata_log_directory,
             self.slicer,
         )
+        self.logs.strays.deleted_topics = self.deleted_topics = DeletedTopics()
         self.snapshots = SnapshotGenerator(self.quorum, config, loop)
         self.lifecycle = BrokerLifecycle(
             config.node_id,
@@ -174,12 +176,14 @@ class Node:
             self.quorum.register(self.metadata)
             self.quorum.register(self.controller)
             self.metadata.add_publisher(DynamicConfig(self._config, self.services))
+            self.metadata.add_publisher(self.deleted_topics)
             self.quorum.start()
             table = DispatchTable(BROKER_APIS, self.services)
             for endpoint in self._config.broker_endpoints:
                 self.server.bind(endpoint, table)
             # Now that it is known what the topics are set to, their logs can be opened.
             image = self.metadata.image
+            self.logs.strays.topic_id = lambda topic: known.id if (known := image.topics.get(topic)) else None
             opening = self.logs.load_on(self._runtime.workers, lambda topic: self.replicas.config_in(image, topic))
         except BaseException:
             self.quorum.close()
@@ -228,6 +232,7 @@ class Node:
             self._fail(error)
         if self._stopping or self.failure is not None:
             return
+        self.deleted_topics.close()
         self.housekeeping.start()
         self.cleaner.start()
         self.server.serve()

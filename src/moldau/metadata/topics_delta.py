@@ -64,13 +64,15 @@ class TopicDelta:
 
 
 class TopicsDelta:
-    __slots__ = ("base", "changed", "deleted")
+    __slots__ = ("base", "changed", "deleted", "removed")
 
     def __init__(self, base: TopicsImage) -> None:
         self.base = base
         self.changed: dict[Uuid, TopicDelta] = {}
         # Topics of the base image that are gone.
         self.deleted: dict[Uuid, TopicImage] = {}
+        # All that a record removed, also those that had come with an earlier record of the same delta.
+        self.removed: set[Uuid] = set()
 
     @property
     def is_changed(self) -> bool:
@@ -82,6 +84,7 @@ class TopicsDelta:
 
     def remove(self, topic_id: Uuid) -> str:
         """Removes the topic; its name."""
+        self.removed.add(topic_id)
         created = self.changed.pop(topic_id, None)
         existing = self.base.ids.get(topic_id)
         if existing is not None and topic_id not in self.deleted:

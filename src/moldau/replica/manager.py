@@ -72,6 +72,8 @@ class ReplicaManager:
         self._arriving: dict[TopicPartition, LocalPartition] = {}
         # Partitions that could not be opened: no room on their disk, or an earlier log of their name in the way.
         self._refused: dict[TopicPartition, Uuid] = {}
+        # Partitions whose log is in a directory that is offline: an empty one in another would hide its records.
+        self._away: dict[TopicPartition, Uuid] = {}
         self._opening = False
         self._metadata_complete = False
         self._logs = logs
@@ -145,6 +147,7 @@ class ReplicaManager:
         changes = delta.topics.local_changes(self._broker_id)
         for place, topic_id, _ in changes.drops:
             self._arriving.pop(place, None)
+            self._away.pop(place, None)
             hosted = self.by_id.get(topic_id)
             if hosted is not None and place.partition in hosted.partitions:
                 self._drop(hosted, place.partition)
@@ -246,13 +249,14 @@ class ReplicaManager:
 
     def _open(self, place: TopicPartition, topic_id: Uuid, config: LogConfig) -> Log | None:
         found = self._logs.get(place)
-        if found is None and not self._metadata_complete and self._logs.has_offline_directory:
-            # It is not new, so it is in the directory that failed: an empty log in another would hide its records.
-            return None
         if found is not None and found.topic_id not in (None, topic_id):
-            # Left from a topic of this name that was deleted while this broker was away. Kept for somebody to look at:
-            # nothing that holds records is deleted on the word of one small file.
+            # Left from a topic of this name that was deleted while this broker was away.
             self._logs.set_aside(place)
+            found = None
+        if found is None and not self._metadata_complete and self._logs.has_offline_directory:
+            self._away[place] = topic_id  # it is not new, so that is where it must be
+        if self._away.get(place) == topic_id:
+            return None
         if self._logs.get(place) is None and not self._logs.is_free(place):
             # A topic of this name is just being deleted: when nothing is left of it, its successor is begun.
             self._refused[place] = topic_id
@@ -270,7 +274,6 @@ class ReplicaManager:
         for place in tuple(self._logs.logs):
             hosted = self.by_name.get(place.topic)
             if hosted is None or place.partition not in hosted.partitions:
-                logger.warning("%s belongs to no partition of this cluster and is set aside", place)
                 self._logs.set_aside(place)
             yield
         return self._commits.idle() if self._commits is not None else None
@@ -368,6 +371,7 @@ class ReplicaManager:
             hosted = self.by_name.get(place.topic)
             partition = hosted.partitions.pop(place.partition, None) if hosted is not None else None
             if partition is not None:
+                self._away[place] = partition.topic_id
                 self._release(partition)
         logger.error("%s The log directory is offline now, and so are its partitions.", error)
         if error.directory == self._metadata_directory:

@@ -17,15 +17,16 @@ from moldau.errors import ErrorCode, KafkaError
 from moldau.runtime.ports import Clock, Disk, Loop, Random, Workers
 from moldau.storage.deferred_removal import DeferredRemoval
 from moldau.storage.directory_work import DirectoryWork
-from moldau.storage.file_names import DELETE_DIRECTORY, STRAY_DIRECTORY
+from moldau.storage.file_names import DELETE_DIRECTORY
 from moldau.storage.future_logs import FutureLogs
 from moldau.storage.log import Log
 from moldau.storage.log_closing import LogClosing
-from moldau.storage.log_dirs import LogDirectory, LogDirError, open_directories
+from moldau.storage.log_dirs import LogDirectory, open_directories
 from moldau.storage.log_loading import LogLoading
 from moldau.storage.partition_metadata import write_topic_id
 from moldau.storage.retirement import Retirement
 from moldau.storage.storage_error import StorageError
+from moldau.storage.strays import Strays
 from moldau.types import ZERO_UUID, TopicPartition, Uuid
 
 
@@ -62,7 +63,9 @@ class LogManager:
         self.directories: list[LogDirectory] = []
         self.broker_epoch = -1
         self.failed: Callable[[StorageError], None] = lambda error: None
-        # Public for the rooms beside this one: files that wait to be removed, logs on their way in and out.
+        # Public for the rooms beside this one: files that wait to be removed, logs that belong nowhere, logs on their
+        # way in and out.
+        self.strays = Strays()
         self.removal = DeferredRemoval(disk, clock)
         self.futures = FutureLogs(disk, clock, random, self.removal, config.producer_id_expiration_ms)
         self.retirement = Retirement(disk, random, self.removal, self._directory_and_work, self.report, loop)
@@ -124,10 +127,8 @@ class LogManager:
     def _adopt(self, log: Log) -> None:
         other = self._logs.get(log.topic_partition)
         if other is not None:
-            raise LogDirError(
-                f"{log.topic_partition} has a log in {other.directory.path} and another in {log.directory.path}; "
-                "remove the older one."
-            )
+            log, stray = self.strays.told_apart(log, other)
+            self.retirement.retire(stray, self.strays.mark(stray))
         self._own(log)
 
     def _own(self, log: Log) -> Log:
@@ -203,8 +204,8 @@ class LogManager:
         self._retire(partition, DELETE_DIRECTORY)
 
     def set_aside(self, partition: TopicPartition) -> None:
-        """Keeps a log that belongs to no partition of the cluster out of the way, for somebody to look at."""
-        self._retire(partition, STRAY_DIRECTORY)
+        """Takes a log that belongs to no partition of the cluster out of the way (`strays`)."""
+        self._retire(partition, self.strays.mark(self._logs[partition]))
 
     def exchange(self, partition: TopicPartition) -> Log:
         """Puts the future log of a partition in the place of its current one, which is deleted; returns the new one.

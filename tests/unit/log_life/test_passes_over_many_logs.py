@@ -111,7 +111,7 @@ def test_new_defaults_reach_some_topics_in_a_turn(tmp_path):
 
 def test_partitions_are_opened_in_slices_at_the_start(tmp_path, monkeypatch):
     node = InProcessNode(tmp_path, compiled=True)
-    node.create_topic("wide", 400)
+    node.create_topic("wide", 100)
     node.close()
     counts = [0]
     take_on, turn = ReplicaManager._take_on, Reactor._turn
@@ -122,11 +122,12 @@ def test_partitions_are_opened_in_slices_at_the_start(tmp_path, monkeypatch):
 
     monkeypatch.setattr(ReplicaManager, "_take_on", counted)
     monkeypatch.setattr(Reactor, "_turn", lambda self: (counts.append(0), turn(self)))
+    monkeypatch.setattr("moldau.node.Slicer", lambda loop, clock: Slicer(loop, SlowClock()))
     again = InProcessNode(tmp_path, compiled=True)
     replicas = again.node.replicas
-    assert (sum(counts) >= 400, max(counts) < 400) == (True, True)
+    assert (sum(counts) >= 100, max(counts) < 50) == (True, True)
     held = replicas.by_name["wide"].partitions
-    assert len(held) == 400, "all, before there are clients"
+    assert len(held) == 100, "all, before there are clients"
     known = replicas.image.topics.get("wide").partitions
     assert {index: (one.is_leader, one.leader_epoch) for index, one in held.items()} == {
         index: (True, state.leader_epoch) for index, state in known.items()

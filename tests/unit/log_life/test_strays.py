@@ -1,0 +1,150 @@
+"""Logs of topics that are gone when a node starts: those that were deleted go, the others are kept out of the way."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from in_process_node import InProcessNode
+from storage_kit import append, batch, names_in, values_of
+
+from moldau.protocol.messages.delete_topics import DeleteTopicsRequest
+from moldau.storage.storage_error import StorageError
+
+
+def delete(node, *topics):
+    node.settle(node.node.controller.delete_topics(DeleteTopicsRequest(topic_names=list(topics), timeout_ms=1000), 5))
+
+
+def written(node, topic, value):
+    log = node.node.replicas.get(topic, 0).log
+    append(log, batch(value), 0)
+    return log
+
+
+def logs_in(path, topic="orders"):
+    """The marks of the directories of a topic; none for a log in use."""
+    return sorted(
+        name.rpartition("-")[2] if "." in name else "" for name in names_in(Path(path)) if name.startswith(f"{topic}-")
+    )
+
+
+def killed(node, tmp_path):
+    """What is on disk at this moment, in another place: as after kill -9."""
+    shutil.copytree(tmp_path / "lived", tmp_path / "died")
+    node.close()
+    return tmp_path / "died"
+
+
+def turns(node, condition):
+    loop = node.runtime.loop
+    for _ in range(2000):
+        if condition():
+            return
+        loop.call_later(0.002, loop.stop)
+        loop.run()
+    raise AssertionError("it did not happen")
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_crash_between_the_answer_to_delete_topics_and_the_renames(tmp_path, again):
+    node = InProcessNode(tmp_path / "lived", compiled=True)
+    node.create_topic("orders")
+    node.create_topic("kept")
+    written(node, "orders", b"old")
+    written(node, "kept", b"value")
+    node.node.logs.retirement._turn = lambda: None  # the process dies before anything is renamed
+    delete(node, "orders")
+    if again:
+        node.create_topic("orders")
+    home = killed(node, tmp_path)
+    assert logs_in(home) == [""]
+    node = InProcessNode(home, compiled=True)
+    if again:
+        turns(node, lambda: node.node.replicas.find("orders", 0) is not None)
+        assert values_of(node.node.replicas.get("orders", 0).log) == []
+    turns(node, lambda: not node.node.logs.retirement._names)
+    assert logs_in(home) == [""] * again + ["delete"]
+    assert values_of(node.node.replicas.get("kept", 0).log) == [b"value"]
+    node.close()
+    node = InProcessNode(home, compiled=True, settings={"log.segment.delete.delay.ms": "0"})
+    node.node.upkeep.remove_deleted()
+    turns(node, lambda: logs_in(home) == [""] * again)
+    node.close()
+
+
+def test_a_log_of_a_topic_that_the_metadata_never_knew_is_kept(tmp_path):
+    """As after the metadata was brought back from an old copy: nobody deleted that topic."""
+    node = InProcessNode(tmp_path / "lived", compiled=True)
+    node.close()
+    shutil.copytree(tmp_path / "lived", tmp_path / "died")
+    node = InProcessNode(tmp_path / "lived", compiled=True)
+    node.create_topic("orders")
+    written(node, "orders", b"value")
+    node.close()
+    shutil.copytree(tmp_path / "lived" / "orders-0", tmp_path / "died" / "orders-0")
+    for _ in range(2):
+        node = InProcessNode(tmp_path / "died", compiled=True)
+        turns(node, lambda: not node.node.logs.retirement._names)  # noqa: B023
+        assert logs_in(tmp_path / "died") == ["stray"]
+        node.close()
+    (stray,) = (tmp_path / "died").glob("orders-0.*-stray")
+    assert b"value" in (stray / "00000000000000000000.log").read_bytes()
+
+
+@pytest.fixture
+def dirs(tmp_path):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    return {
+        "log.dirs": f"{tmp_path / 'a'},{tmp_path / 'b'}",
+        "metadata.log.dir": str(tmp_path / "m"),
+    }
+
+
+def recreated_while_offline(tmp_path, dirs):
+    """A topic whose directory fails, and which is deleted and created again then; where the old and the new one lie."""
+    node = InProcessNode(tmp_path, compiled=True, settings=dirs)
+    node.create_topic("orders")
+    old = written(node, "orders", b"old").directory
+    old_home = old.parent
+    node.node.replicas.storage_failed(StorageError(old_home, "Reading", OSError(5, "Input/output error")))
+    delete(node, "orders")
+    node.create_topic("orders")
+    new_home = written(node, "orders", b"new").directory.parent
+    assert old_home != new_home
+    node.close()
+    return old_home, new_home
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_topic_created_again_while_its_directory_was_offline(tmp_path, dirs, reverse):
+    old_home, new_home = recreated_while_offline(tmp_path, dirs)
+    if reverse:
+        dirs["log.dirs"] = ",".join(reversed(dirs["log.dirs"].split(",")))
+    node = InProcessNode(tmp_path, compiled=True, settings=dirs)
+    log = node.node.replicas.get("orders", 0).log
+    assert (log.directory.parent, values_of(log)) == (new_home, [b"new"])
+    turns(node, lambda: not node.node.logs.retirement._names)
+    assert (logs_in(old_home), logs_in(new_home)) == (["delete"], [""])
+    append(log, batch(b"more"), 0)
+    node.close()
+    node = InProcessNode(tmp_path, compiled=True, settings=dirs)
+    assert values_of(node.node.replicas.get("orders", 0).log) == [b"new", b"more"]
+    node.close()
+
+
+def test_the_old_log_does_not_make_room_for_an_empty_one_while_the_new_one_is_offline(tmp_path, dirs):
+    _, new_home = recreated_while_offline(tmp_path, dirs)
+    shutil.move(new_home, f"{new_home}.away")
+    Path(new_home).touch()  # no directory, so it is offline
+    node = InProcessNode(tmp_path, compiled=True, settings=dirs)
+    assert node.node.replicas.find("orders", 0) is None
+    node.close()
+    os.remove(new_home)
+    shutil.move(f"{new_home}.away", new_home)
+    node = InProcessNode(tmp_path, compiled=True, settings=dirs)
+    assert values_of(node.node.replicas.get("orders", 0).log) == [b"new"]
+    node.close()
