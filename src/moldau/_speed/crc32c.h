@@ -1,7 +1,7 @@
 /* CRC-32C (Castagnoli, reflected polynomial 0x82f63b78), the checksum of a record batch.
  *
- * Three ways to the same number, picked once at start: the SSE4.2 instruction, the ARMv8 instruction, and tables
- * for every other machine. The functions that use an instruction are compiled for it by attribute, not by a flag
+ * Four ways to the same number, picked once at start: the SSE4.2 instruction, wide multiplication beside it where the
+ * machine has that, the ARMv8 instruction, and tables for every other machine. The functions that use an instruction are compiled for it by attribute, not by a flag
  * for the whole file, so the module still loads on a processor without it.
  *
  * One instruction takes 8 bytes and its result three cycles later, so a single chain leaves two thirds of the unit
@@ -138,7 +138,86 @@ CRC32C_TARGET static uint32_t crc32c_instruction(uint32_t start, const uint8_t *
 
 #endif
 
+#if defined(CRC32C_TARGET) && defined(__x86_64__)
+#include <immintrin.h>
+#define CRC32C_WIDE __attribute__((target("avx512f,vpclmulqdq,sse4.2")))
+
+/* Carry-less multiplication carries sixteen words at once over the next 256 bytes: what is left of the whole message is
+ * 256 bytes with the same checksum. It takes a third of the time of the instruction, from some hundred bytes on. */
+enum { CRC32C_BLOCK = 256, CRC32C_WORTH = 4 * CRC32C_BLOCK };
+static uint32_t crc32c_far, crc32c_near;
+
+/* x to the power of n modulo the polynomial, bits reversed like everything here. */
+static uint32_t crc32c_power(int n)
+{
+    uint32_t value = (uint32_t)1 << 31;
+    while (n--)
+        value = value >> 1 ^ (value & 1 ? 0x82f63b78 : 0);
+    return value;
+}
+
+static void crc32c_prepare_wide(void)
+{
+    /* The first half of a pair of words is 64 bits further away; the product of reversed numbers is one bit short. */
+    crc32c_far = crc32c_power(8 * CRC32C_BLOCK + 32 - 1);
+    crc32c_near = crc32c_power(8 * CRC32C_BLOCK - 32 - 1);
+}
+
+CRC32C_WIDE static inline __m512i crc32c_fold(__m512i left, __m512i powers, __m512i next)
+{
+    __m512i far = _mm512_clmulepi64_epi128(left, powers, 0x00);
+    __m512i near = _mm512_clmulepi64_epi128(left, powers, 0x11);
+    return _mm512_ternarylogic_epi64(far, near, next, 0x96); /* the sum of all three */
+}
+
+CRC32C_WIDE static uint32_t crc32c_wide(uint32_t start, const uint8_t *p, size_t size)
+{
+    uint8_t left[CRC32C_BLOCK];
+    if (size < CRC32C_WORTH)
+        return crc32c_instruction(start, p, size);
+    __m512i powers = _mm512_set4_epi32(0, (int)crc32c_near, 0, (int)crc32c_far);
+    __m512i first = _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)~start));
+    __m512i a = _mm512_xor_si512(_mm512_loadu_si512(p), first);
+    __m512i b = _mm512_loadu_si512(p + 64);
+    __m512i c = _mm512_loadu_si512(p + 128);
+    __m512i d = _mm512_loadu_si512(p + 192);
+    for (p += CRC32C_BLOCK, size -= CRC32C_BLOCK; size >= CRC32C_BLOCK; p += CRC32C_BLOCK, size -= CRC32C_BLOCK) {
+        a = crc32c_fold(a, powers, _mm512_loadu_si512(p));
+        b = crc32c_fold(b, powers, _mm512_loadu_si512(p + 64));
+        c = crc32c_fold(c, powers, _mm512_loadu_si512(p + 128));
+        d = crc32c_fold(d, powers, _mm512_loadu_si512(p + 192));
+    }
+    _mm512_storeu_si512(left, a);
+    _mm512_storeu_si512(left + 64, b);
+    _mm512_storeu_si512(left + 128, c);
+    _mm512_storeu_si512(left + 192, d);
+    /* `~0` as a start takes back that the instruction turns it around. */
+    return crc32c_instruction(crc32c_instruction(~(uint32_t)0, left, CRC32C_BLOCK), p, size);
+}
+
+static int crc32c_has_wide(void)
+{
+    unsigned int a, b, c, d, low, high;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
+        return 0;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    if ((low & 0xe6) != 0xe6) /* whether the operating system keeps all of the wide registers */
+        return 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_AVX512F) && (c & bit_VPCLMULQDQ);
+}
+#endif
+
 typedef uint32_t (*crc32c_function)(uint32_t, const uint8_t *, size_t);
+
+/* The way of machines that have the instruction and nothing wider. */
+static uint32_t crc32c_narrow(uint32_t start, const uint8_t *p, size_t size)
+{
+#ifdef CRC32C_TARGET
+    if (crc32c_has_instruction())
+        return crc32c_instruction(start, p, size);
+#endif
+    return crc32c_tables(start, p, size);
+}
 
 /* Prepares the tables and returns the fastest way this machine has. */
 static crc32c_function crc32c_choose(void)
@@ -148,6 +227,12 @@ static crc32c_function crc32c_choose(void)
     if (crc32c_has_instruction()) {
         crc32c_prepare_stripe(crc32c_over_long, CRC32C_LONG);
         crc32c_prepare_stripe(crc32c_over_short, CRC32C_SHORT);
+#ifdef CRC32C_WIDE
+        if (crc32c_has_wide()) {
+            crc32c_prepare_wide();
+            return crc32c_wide;
+        }
+#endif
         return crc32c_instruction;
     }
 #endif

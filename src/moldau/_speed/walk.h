@@ -8,6 +8,7 @@
 #define MOLDAU_WALK_H
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "record.h"
 
@@ -128,6 +129,9 @@ static inline const uint8_t *walk_next(
 typedef struct {
     int64_t lowest, highest;
     int32_t index, first_keyless;
+    /* The first two bytes of the last record, how many of them are its length, and how long it was with them. */
+    int32_t head, prefix;
+    int64_t whole;
 } walk_tally;
 
 /* A number of one to three bytes, the common lengths; the caller has made sure that there are so many. */
@@ -157,13 +161,26 @@ static inline const uint8_t *pass_common(
 {
     uint32_t raw;
     int64_t timestamp;
-    const uint8_t *stop;
+    const uint8_t *stop, *start = p;
+    uint16_t head;
     if (end - p < SHORT_FIELDS)
         return NULL;
-    TAKE_SHORT(p, raw);
-    if (raw & 1 || raw >> 1 > (uint64_t)(end - p))
-        return NULL;
-    stop = p + (raw >> 1);
+    /* Most records are as long as the one before. Then where the next one begins is known before this one is read. */
+    memcpy(&head, p, sizeof head);
+    if (head == tally->head) {
+        if (tally->whole > end - p)
+            return NULL;
+        stop = p + tally->whole;
+        p += tally->prefix;
+    } else {
+        TAKE_SHORT(p, raw);
+        if (raw & 1 || raw >> 1 > (uint64_t)(end - p))
+            return NULL;
+        stop = p + (raw >> 1);
+        tally->head = p - start <= 2 ? head : -1;
+        tally->prefix = (int32_t)(p - start);
+        tally->whole = stop - start;
+    }
     p++;
     TAKE_SHORT(p, raw);
     if (__builtin_add_overflow(frame->base_timestamp, (int64_t)((raw >> 1) ^ (0u - (uint64_t)(raw & 1))), &timestamp))
@@ -205,7 +222,7 @@ static inline const uint8_t *pass_common(
 static const uint8_t *walk_until(
     record_walk *walk, const uint8_t *p, const uint8_t *limit, const uint8_t *end, int *fault)
 {
-    walk_tally tally = {walk->lowest, walk->highest, walk->index, walk->first_keyless};
+    walk_tally tally = {walk->lowest, walk->highest, walk->index, walk->first_keyless, -1, 0, 0};
     const record_frame frame = walk->frame;
     const int common = walk->consecutive && !frame.has_append_time;
     record_parts parts;

@@ -27,10 +27,14 @@ def test_published_vectors(speed: Any, data: bytes, value: int) -> None:
     assert speed.crc32c(data) == value
 
 
-@pytest.mark.parametrize("size", [1, 7, 8, 9, 63, 255, 767, 768, 769, 1535, 24575, 24576, 24577, 100_003])
+@pytest.mark.parametrize(
+    "size", [1, 7, 8, 9, 63, 255, 767, 768, 769, 1023, 1024, 1025, 1279, 1280, 1281, 1535, 24575, 24576, 24577, 100_003]
+)
 def test_sizes_around_the_stripes(size: int) -> None:
     data = bytes(n * 7 % 251 for n in range(size))
-    assert crc32c(data) == crc32c_package.crc32c(data)
+    value = crc32c_package.crc32c(data)
+    assert crc32c(data) == value
+    assert crc32c(data, size // 3, None, crc32c(data, 0, size // 3)) == value
 
 
 def test_the_way_without_the_instruction(compiled: Any) -> None:
@@ -40,6 +44,13 @@ def test_the_way_without_the_instruction(compiled: Any) -> None:
     data = bytes(n * 31 % 253 for n in range(5000))
     for start in range(20):
         assert codec.crc32c_without_instruction(data[start:]) == compiled.crc32c(data, start)
+
+
+def test_the_way_of_the_instruction_alone(compiled: Any) -> None:
+    codec = pytest.importorskip("moldau._speed.codec")
+    for size in (0, 7, 8, 767, 768, 1025, 24575, 24576, 24577, 60_000):
+        data = bytes(n * 31 % 253 for n in range(size))
+        assert codec.crc32c_by_instruction(data) == compiled.crc32c(data)
 
 
 @given(st.binary(max_size=200), st.data())

@@ -332,3 +332,31 @@ def test_only_a_leader_with_followers_gives_some_up(stage: Stage) -> None:
     stage.lead(4, isr=(1, 2))
     stage.partition.shrink_isr(10**9, 1, ask)
     assert asked == [(1,)]
+
+
+# -------------------------------------------------------------------------------------------------- writing together
+
+
+def test_only_who_is_alone_in_charge_lets_others_write_together(tmp_path: Path) -> None:
+    """Then what is written counts at once; everywhere else somebody has to be waited for or refused."""
+    alone = Stage(tmp_path / "alone")
+    assert not alone.partition.has_runs
+    alone.lead(1)
+    assert alone.partition.has_runs
+    alone.lead(2, isr=(1, 2))
+    assert not alone.partition.has_runs
+    alone.lead(3)
+    assert alone.partition.has_runs
+    alone.follow(4)
+    assert not alone.partition.has_runs
+    alone.lead(5)
+    alone.partition.is_leader = False  # given up: the disk failed, or the topic is gone
+    assert not alone.partition.has_runs
+    too_few = Stage(tmp_path / "few", min_insync_replicas=2)
+    too_few.lead(1)
+    assert not too_few.partition.has_runs
+    durable = Stage(tmp_path / "durable", flush_messages=1)
+    durable.lead(1)
+    assert not durable.partition.has_runs
+    for stage in (alone, too_few, durable):
+        stage.log.segments.release()

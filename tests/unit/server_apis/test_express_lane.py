@@ -9,6 +9,7 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -38,9 +39,12 @@ from moldau.runtime.real import RealRuntime
 pytestmark = pytest.mark.skipif(not _speed.COMPILED, reason="the kernels are not compiled: there is no express lane")
 
 PATIENCE = 60.0
+RECORD = [(1_700_000_000_000, None, b"v", ())]
 SETTINGS = {
     "plain": {},
     "rolling": {"internal.segment.bytes": "3000", "index.interval.bytes": "300"},
+    "aging": {"segment.ms": "6"},
+    "indexed": {"index.interval.bytes": "300"},
     "keyed": {"cleanup.policy": "compact"},
     "stamped": {"message.timestamp.type": "LogAppendTime"},
     "packed": {"compression.type": "lz4"},
@@ -52,13 +56,13 @@ SETTINGS = {
 class Served:
     """A node on a thread of its own, with the express lane or without."""
 
-    def __init__(self, data: Path, *, express: bool) -> None:
+    def __init__(self, data: Path, *, express: bool, settings: dict[str, str] | None = None) -> None:
         runtime = RealRuntime()
         self.lanes = runtime.network.lanes
         if not express:
             runtime.network.lanes = runtime.loop.lanes = None
         self.data = data
-        self.node = InProcessNode(data, compiled=True, runtime=runtime)
+        self.node = InProcessNode(data, compiled=True, settings=settings, runtime=runtime)
         self.ids = {name: self.node.create_topic(name, 2, **config) for name, config in SETTINGS.items()}
         self.address = self.node.node.server.address("PLAINTEXT")
         self.thread = threading.Thread(target=runtime.loop.run, daemon=True)
@@ -68,6 +72,22 @@ class Served:
     def served(self) -> int:
         assert self.lanes is not None
         return self.lanes.served
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """What is sent meanwhile is found together by the next turn."""
+        reached, go_on = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            reached.set()
+            assert go_on.wait(PATIENCE)
+
+        self.node.runtime.loop.call_from_thread(hold)
+        assert reached.wait(PATIENCE)
+        try:
+            yield
+        finally:
+            go_on.set()
 
     def close(self) -> None:
         self.node.runtime.loop.call_from_thread(self.node.runtime.loop.stop)
@@ -178,7 +198,7 @@ class Traffic:
         if random.random() < 0.05:
             return [client.frame(ApiVersionsRequest(), 2, correlation_id)] * 2, 0
         usual = random.random() < 0.7
-        topic = random.choice(("plain", "rolling") if usual else (*SETTINGS, "absent", "__consumer_offsets"))
+        topic = random.choice(("plain", "rolling", "aging") if usual else (*SETTINGS, "absent", "__consumer_offsets"))
         index = random.choice((0, 0, 1) if usual else (0, 1, 9))
         batch = None if random.random() < 0.02 else self.batch(topic, index)
         acks = random.choice((-1, 1) if usual else (-1, 1, 2))
@@ -260,6 +280,52 @@ def express(tmp_path: Path) -> Iterator[Served]:
     node = Served(tmp_path / "node", express=True)
     yield node
     node.close()
+
+
+def test_those_who_are_served_together_leave_the_same_files(pair: list[Served]) -> None:
+    random = Random(7)
+    crowds = [[Client(node.address) for _ in range(20)] for node in pair]
+    for node, crowd in zip(pair, crowds, strict=True):
+        for client in crowd:  # the first request makes it known, and begins the log
+            client.socket.sendall(client.frame(produce("indexed", 0, encode_batch(RECORD), node.ids, 9), 9))
+            assert offsets(client.answer(), 9)[0] == 0
+    for turn in range(15):
+        batches = [
+            encode_batch(records(random, 1), producer_id=name, producer_epoch=0, base_sequence=turn)
+            if name % 3
+            else encode_batch(records(random, random.randint(1, 3)))
+            for name in range(len(crowds[0]))
+        ]
+        for node, crowd in zip(pair, crowds, strict=True):
+            with node.held():
+                for client, batch in zip(crowd, batches, strict=True):
+                    client.socket.sendall(client.frame(produce("indexed", 0, batch, node.ids, 9), 9))
+        for one, other in zip(*crowds, strict=True):
+            assert offsets(one.answer(), 9) == offsets(other.answer(), 9)
+    assert pair[0].served >= 15 * 20
+    files = []
+    for node, crowd in zip(list(pair), crowds, strict=True):
+        for client in crowd:
+            client.close()
+        node.close()
+        files.append(files_of(node.data))
+    pair.clear()
+    assert files[0] == files[1]
+
+
+def test_one_producer_on_two_connections_is_asked_twice(express: Served) -> None:
+    clients = [Client(express.address) for _ in range(2)]
+    for client in clients:
+        client.socket.sendall(client.frame(produce("plain", 0, encode_batch(RECORD), express.ids, 9), 9))
+        assert offsets(client.answer(), 9)[0] == 0
+    batch = encode_batch(RECORD, producer_id=5, producer_epoch=0, base_sequence=0)
+    with express.held():
+        for client in clients:
+            client.socket.sendall(client.frame(produce("plain", 0, batch, express.ids, 9), 9))
+    assert [offsets(client.answer(), 9) for client in clients] == [(0, 2), (0, 2)]
+    assert len(written(express, "plain")) == 3
+    for client in clients:
+        client.close()
 
 
 def written(node: Served, topic: str) -> list[tuple[int, bytes | None]]:
@@ -389,7 +455,35 @@ def test_a_write_that_fails_is_repeated_the_readable_way(express: Served, monkey
     client.close()
 
 
-def test_a_client_that_reads_late_gets_all_answers_in_order(express: Served) -> None:
+def test_no_more_than_its_share_of_a_turn(express: Served) -> None:
+    """The rest of what one connection sent waits for the others, and is not lost."""
+    client = Client(express.address)
+    batch = encode_batch([(1, None, b"v", ())])
+    first = client.frame(produce("plain", 0, batch, express.ids, 9), 9)
+    client.socket.sendall(first)
+    assert offsets(client.answer(), 9) == (0, 0)
+    frames = [client.frame(produce("plain", 0, batch, express.ids, 9, acks=0), 9) for _ in range(100)]
+    with express.held():
+        client.socket.sendall(b"".join(frames) + first)
+    assert offsets(client.answer(), 9) == (0, 101)
+    assert express.served == 64
+    client.close()
+
+
+def test_a_client_that_calls_itself_something_else_is_known_by_it(express: Served) -> None:
+    client = Client(express.address, "first")
+    batch = encode_batch([(1, None, b"v", ())])
+    for name in (b"first", b"first", b"again"):
+        frame = client.frame(produce("plain", 0, batch, express.ids, 9), 9).replace(b"first", name)
+        client.socket.sendall(frame)
+        assert offsets(client.answer(), 9)[0] == 0
+    (connection,) = express.node.node.server.connections
+    assert connection.client_id == "again"
+    client.close()
+
+
+def test_a_client_that_reads_late_gets_all_answers_in_order(tmp_path: Path) -> None:
+    express = Served(tmp_path / "node", express=True, settings={"socket.send.buffer.bytes": "4096"})
     client = Client(express.address)
     client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     batch = encode_batch([(1, None, b"v", ())])
@@ -405,7 +499,7 @@ def test_a_client_that_reads_late_gets_all_answers_in_order(express: Served) -> 
 
     sender = threading.Thread(target=send)
     sender.start()
-    sender.join(0.5)  # meanwhile nothing is read; with small buffers the answers have to wait on the other side
+    sender.join(1.0)  # meanwhile nothing is read: buffers are small, and the answers have to wait on the other side
     for number in range(total):
         answer = client.answer()
         assert answer is not None
@@ -413,6 +507,7 @@ def test_a_client_that_reads_late_gets_all_answers_in_order(express: Served) -> 
         assert offsets(answer, 9) == (0, number)
     sender.join(PATIENCE)
     client.close()
+    express.close()
 
 
 def test_a_topic_made_anew_is_found_again(express: Served) -> None:
