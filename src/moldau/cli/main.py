@@ -66,14 +66,19 @@ class Parser(ArgumentParser):
         self.exit(USAGE, f"{self.prog}: {sentence}. See `{self.prog} --help`.\n")
 
 
-def build_parser(chosen: str | None) -> Parser:
-    """The parser with all commands by name, and the arguments of the chosen one only."""
+def build_parser(chosen: str | None, *, alone: bool = False) -> Parser:
+    """The parser with all commands by name, and the arguments of the chosen one only; `alone`, of that one only."""
     parser = Parser(
         prog="moldau", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"moldau {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser, required=True)
+    # With the name given, argparse has no reason to lay out a usage line, for which it would load half of its friends.
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", parser_class=Parser, required=True, prog=parser.prog
+    )
     for name, command in COMMANDS.items():
+        if alone and name != chosen:
+            continue
         child = commands.add_parser(name, help=command.summary, formatter_class=RawDescriptionHelpFormatter)
         if name == chosen:
             import_module(command.module).configure(child)
@@ -107,7 +112,8 @@ def _run(arguments: Sequence[str]) -> int:
     if not arguments:
         build_parser(None).print_help()
         return DONE
-    options = build_parser(chosen).parse_args(arguments)
+    # Thirteen parsers take as long to make as Python to start; who begins with a command has no use for the others.
+    options = build_parser(chosen, alone=arguments[0] in COMMANDS).parse_args(arguments)
     run: Callable[[Namespace], int | None] = options.run
     status = run(options)
     sys.stdout.flush()

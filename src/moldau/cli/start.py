@@ -73,6 +73,8 @@ def run(options: Namespace) -> int:
     # From here on, not only once the node watches for them: nothing is written yet, so leaving at once is in order.
     for number in _stopping_signals():
         signal.signal(number, lambda _number, _frame: sys.exit(DONE))
+    # Half of the start is loading modules, which leaves nothing for a collector to find; it would look twenty times.
+    gc.disable()
     from moldau.config.broker import BrokerConfig
 
     logging.basicConfig(
@@ -149,6 +151,7 @@ def _run_node(config: BrokerConfig) -> int:
     from moldau.node import Node
     from moldau.runtime.real import RealRuntime
 
+    collect_from_now_on()
     # Requests of a megabyte come and go by the thousand; here the process is ours, so its memory may stay.
     keep_freed_memory(_LARGEST_REUSED, _MOST_SPARE)
     runtime = RealRuntime()
@@ -184,14 +187,20 @@ def _stopping_signals() -> list[signal.Signals]:
     return numbers if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [*numbers, signal.SIGHUP]
 
 
+def collect_from_now_on() -> None:
+    """A collection goes through all objects at once, which takes a loop that serves everybody 50 ms for a million of
+    them. What is there now stays; and since requests leave no cycles behind, there is hardly anything to find."""
+    gc.freeze()
+    gc.set_threshold(*_COLLECTIONS)
+    gc.enable()
+
+
 def _say_ready(addresses: Sequence[tuple[str, int]]) -> None:
     from moldau.client.addresses import Address
 
-    # A collection goes through all objects at once, which takes a loop that serves everybody 50 ms for a million of
-    # them. What is there now stays; and since requests leave no cycles behind, there is hardly anything to find.
+    # Again, for what the node has made: its partitions and their logs.
     gc.collect()
-    gc.freeze()
-    gc.set_threshold(*_COLLECTIONS)
+    collect_from_now_on()
     reachable = [Address("127.0.0.1" if host in ("", "0.0.0.0", "::") else host, port) for host, port in addresses]
     print(f"ready {','.join(str(address) for address in reachable)}", flush=True)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 from pathlib import Path
 
 import pytest
 from moldau_command import RunMoldau
 
-from moldau.cli.start import node_properties
+from moldau.cli.start import collect_from_now_on, node_properties
 
 FILE = {
     "process.roles": "broker,controller",
@@ -107,3 +108,15 @@ def test_a_data_directory_that_cannot_be_made(moldau: RunMoldau, tmp_path: Path)
     assert (result.returncode, result.stdout) == (1, b"")
     assert b"Traceback" not in result.stderr
     assert str(tmp_path / "file").encode() in result.stderr
+
+
+def test_what_was_loaded_is_left_alone_by_the_collector_and_what_comes_is_not() -> None:
+    thresholds, frozen = gc.get_threshold(), gc.get_freeze_count()
+    gc.disable()
+    try:
+        collect_from_now_on()
+        assert gc.isenabled()
+        assert gc.get_freeze_count() > frozen
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*thresholds)
