@@ -109,7 +109,8 @@ class Log:
         named = parse_directory(posixpath.basename(directory))
         topic_partition = named.topic_partition if named else TopicPartition(posixpath.basename(directory), 0)
         try:
-            disk.make_directories(directory)
+            if not disk.exists(directory):
+                disk.make_directories(directory)
             resolve_leftovers(disk, directory, config)
             producers = ProducerState(topic_partition, SnapshotFiles(disk, directory), producer_expiration_ms)
             loaded = LogLoader(

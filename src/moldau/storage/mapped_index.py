@@ -68,7 +68,10 @@ class MappedIndex:
             if self.entries:
                 self._make(self._size)
             return
-        size = self._disk.size(self.path) if self._disk.exists(self.path) else 0
+        try:
+            size = self._disk.size(self.path)
+        except FileNotFoundError:
+            size = 0
         self._map = self._disk.map(self.path, size)
         self.entries = size // self.ENTRY_SIZE
         self._mapped(size)

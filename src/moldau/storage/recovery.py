@@ -285,7 +285,8 @@ def rebuild_producers(
         producers.log_start_moved(log_start_offset)
         return
     producers.load(log_start_offset, now_ms)
-    if not had_none:
+    # After a clean stop the snapshot reaches to the end, and the log is not even opened for it.
+    if not had_none and producers.end_offset < end_offset:
         for segment in segments.from_offset(producers.end_offset):
             if segment.base_offset >= end_offset:
                 break

@@ -333,7 +333,7 @@ def test_a_snapshot_is_due_when_the_log_outgrows_the_state(room: Room) -> None:
     quorum, _ = room.start(listener=loader)
     loader.add_publisher(SnapshotGenerator(quorum, room.config, room.loop))
     wide = VersionedRecord(FeatureLevelRecord(name="x" * 30_000, feature_level=1), 0)
-    for _ in range(36):
+    for _ in range(9):
         quorum.append(1, [wide])
         room.loop.run()
         room.loop.advance(0.1)

@@ -333,6 +333,25 @@ def test_a_lost_topic_id_is_given_again_durably(tmp_path):
     again.close()
 
 
+def test_after_a_clean_stop_the_log_is_not_read_for_its_producers(tmp_path):
+    logs = manager(tmp_path)
+    log = logs.get_or_create(ORDERS, ID, LogConfig())
+    append(log, batch(b"a"))
+    log.local.roll()  # so there is a snapshot in the middle, and another one at the end when it is closed
+    append(log, batch(b"b"))
+    logs.close()
+    opened = []
+
+    class Watched(RealDisk):
+        def open(self, path, *, create=False):
+            opened.append(path)
+            return super().open(path, create=create)
+
+    again = manager(tmp_path, disk=Watched())
+    assert opened == [str(tmp_path / "orders-0" / f"{1:020}.log")], "once, for where it ends"
+    again.close()
+
+
 def test_a_directory_that_fails_before_its_logs_have_let_go(tmp_path):
     steps = Steps()
     logs = manager(tmp_path / "a", tmp_path / "b", steps=steps)
