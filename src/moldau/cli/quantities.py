@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from typing import Final
 
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
@@ -37,6 +36,8 @@ def parse_size(text: str) -> int:
 
 def parse_time(text: str) -> int:
     """Milliseconds since the epoch of an ISO date and time; without a zone it is local time."""
+    from datetime import datetime  # only here and below, because every command loads this file
+
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
@@ -50,6 +51,8 @@ def format_time(milliseconds: int) -> str:
     """ISO in UTC with milliseconds, or `-` for no timestamp and for what no calendar holds."""
     if milliseconds < 0:
         return "-"
+    from datetime import UTC, datetime
+
     try:
         moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
     except (OverflowError, ValueError, OSError):

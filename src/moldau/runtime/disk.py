@@ -6,7 +6,6 @@ import errno
 import fcntl
 import mmap
 import os
-import shutil
 from collections.abc import Sequence
 
 from moldau.types import Buffer
@@ -183,6 +182,8 @@ class RealDisk:
         os.unlink(path)
 
     def remove_tree(self, path: str) -> None:
+        import shutil  # it knows archives of all kinds, and is needed when a topic is deleted
+
         shutil.rmtree(path)
 
     def sync_directory(self, path: str) -> None:
@@ -193,10 +194,12 @@ class RealDisk:
             os.close(fd)
 
     def free_bytes(self, path: str) -> int:
-        return shutil.disk_usage(path).free
+        usage = os.statvfs(path)
+        return usage.f_bavail * usage.f_frsize
 
     def total_bytes(self, path: str) -> int:
-        return shutil.disk_usage(path).total
+        usage = os.statvfs(path)
+        return usage.f_blocks * usage.f_frsize
 
     def lock(self, path: str) -> FileLock | None:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

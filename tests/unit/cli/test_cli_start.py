@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -120,3 +122,11 @@ def test_what_was_loaded_is_left_alone_by_the_collector_and_what_comes_is_not() 
     finally:
         gc.unfreeze()
         gc.set_threshold(*thresholds)
+
+
+def test_a_start_does_not_load_what_few_nodes_ever_need() -> None:
+    """Each of them costs a start milliseconds, and some an idle node megabytes."""
+    heavy = ("asyncio", "concurrent.futures", "email", "hashlib", "http", "importlib.metadata", "re2", "shutil", "ssl")
+    program = "import sys, moldau.cli.start, moldau.node, moldau.runtime.real; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert set(heavy).isdisjoint(loaded)

@@ -12,7 +12,6 @@ where the base timestamp was, with the records' timestamps counted from it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from hashlib import blake2b
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -110,6 +109,8 @@ class OffsetMap:
         return True
 
     def _hash(self, key: bytes) -> bytes:
+        from hashlib import blake2b  # here, because it brings OpenSSL, and the compiled twin has a hash of its own
+
         return blake2b(key, digest_size=16, key=self._seed).digest()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from hashlib import blake2b
 
 from moldau.coordinator.group.assignors import ASSIGNORS, Problem, Subscriber
 from moldau.coordinator.group.consumer_group import ConsumerGroup
@@ -19,6 +18,8 @@ def metadata_hash(topics: Iterable[str], image: MetadataImage) -> int:
     It is only ever compared with one made the same way. Kafka hashes differently; a coordinator that takes over from
     one finds a difference once and assigns anew.
     """
+    from hashlib import blake2b  # it brings OpenSSL with it, for which a node that starts need not wait
+
     digest = blake2b(digest_size=8)
     empty = True
     for name in sorted(topics):

@@ -15,8 +15,6 @@ from collections import deque
 from collections.abc import Callable, Collection
 from typing import Any, Final, TypeAlias
 
-import re2
-
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import MetadataImage
@@ -65,6 +63,8 @@ class TopicPattern:
 
 
 def _compile(pattern: str, memory: int) -> Any:
+    import re2  # when the first pattern comes: most nodes never see one, and all of them have to start
+
     options = re2.Options()
     options.max_mem = memory
     options.never_capture = True
