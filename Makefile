@@ -40,10 +40,10 @@ format: setup ## let ruff rewrite what it can
 	@.venv/bin/ruff check --fix .
 	@.venv/bin/ruff format .
 
-bench: setup ## measure beside librdkafka's mock and Python's clients, 12 minutes; QUICK=1 takes one or two
+bench: setup ## measure beside librdkafka's mock and Python's clients, half an hour; QUICK=1 takes two minutes
 	@CC="$$(tools/setup compiler)" $(PYTHON_BIN) -m bench $(if $(QUICK),--quick) $(if $(OUT),--out $(OUT)) $(ARGS)
 
-bench-peers: setup ## the same beside Apache Kafka and Spark's connector, too, 25 minutes; writes docs/benchmarks
+bench-peers: setup ## the same beside a warm Apache Kafka and Spark's connector, about an hour; writes docs/benchmarks
 	@CC="$$(tools/setup compiler)" $(PYTHON_BIN) -m bench --peers $(if $(QUICK),--quick,--out $(or $(OUT),docs/benchmarks)) $(ARGS)
 
 profile: setup ## a flame graph of the node under ROW='words from the title of a row' in build/

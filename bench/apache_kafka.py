@@ -79,7 +79,17 @@ def release_of(libs: Path) -> str:
     return "unknown"
 
 
+def settings_of_kafka() -> str:
+    """What decides how fast it can be, for the page."""
+    said = dict(line.split("=", 1) for line in PROPERTIES.splitlines())
+    threads = ", ".join(f"{name}={said[name]}" for name in ("num.network.threads", "num.io.threads"))
+    heap, pauses = SERVER[1].removeprefix("-Xmx"), SERVER[5].rsplit("=", 1)[1]
+    return f"{threads}, a heap of {heap} from the start, G1 with pauses of {pauses} ms, and the rest as its scripts do"
+
+
 class Kafka(Contender):
+    warming = 60.0  # a Java machine compiles in steps, and the last of them come late
+
     def __init__(self, libs: Path) -> None:
         super().__init__("Kafka", [])
         self.class_path = f"{libs}/*"

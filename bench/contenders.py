@@ -11,9 +11,10 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from bench.conversation import Conversation
 
@@ -54,10 +55,10 @@ class Running:
             sizes[name] = int(value.split()[0]) / 1024
         return sizes["Rss"], sizes["Pss"]
 
-    def create_topic(self, name: str, partitions: int) -> None:
+    def create_topic(self, name: str, partitions: int, settings: Mapping[str, str] = MappingProxyType({})) -> None:
         """Returns when every partition can be used."""
         with Conversation(self.address) as conversation:
-            conversation.create_topic(name, partitions)
+            conversation.create_topic(name, partitions, settings)
 
     def delete_topic(self, name: str) -> None:
         with Conversation(self.address) as conversation:
@@ -67,7 +68,7 @@ class Running:
 class RunningMock(Running):
     """Its topics are made by a call inside its process: it does not speak CreateTopics, and it never forgets one."""
 
-    def create_topic(self, name: str, partitions: int) -> None:
+    def create_topic(self, name: str, partitions: int, settings: Mapping[str, str] = MappingProxyType({})) -> None:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(f"{name} {partitions}\n")
@@ -85,6 +86,7 @@ class Contender:
 
     running: type[Running] = Running
     durable = True  # keeps what it is given, in files
+    warming = 10.0  # seconds it is given at least before anything is measured
 
     def __init__(self, name: str, command: list[str]) -> None:
         self.name = name

@@ -5,12 +5,19 @@ from __future__ import annotations
 import socket
 import struct
 import time
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Self, TypeVar
 
 from moldau.protocol.api import ApiKey, request_header_version, response_header_version
 from moldau.protocol.message import Message
 from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from moldau.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from moldau.protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -85,9 +92,10 @@ class Conversation:
         found = self.ask(ApiVersionsRequest(), 0, ApiVersionsResponse)
         return {entry.api_key: (entry.min_version, entry.max_version) for entry in found.api_keys}
 
-    def create_topic(self, name: str, partitions: int) -> None:
+    def create_topic(self, name: str, partitions: int, settings: Mapping[str, str] = MappingProxyType({})) -> None:
         """Returns when every partition can be used."""
-        wanted = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+        configs = [CreatableTopicConfig(name=key, value=value) for key, value in settings.items()]
+        wanted = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=configs)
         request = CreateTopicsRequest(topics=[wanted], timeout_ms=60_000)
         (made,) = self.ask(request, 5, CreateTopicsResponse).topics
         if made.error_code:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.charts import Bar, Line, Point, line_chart, ratio_bars, value_bars
-from bench.report import OURS, command, goal
+from bench.report import command, goal
 from bench.results import Measurement, Results, number
 from bench.rows import produce
+from bench.standing import OURS, beside_others, main_peer, remarks, standing
 
-SPARK_PEER = "Spark's connector"
 STYLE = Path(__file__).with_name("page.css")
 COLOURS = {
     "moldau": "--ours",
@@ -54,7 +54,14 @@ GROWTH = [
 
 
 def page(results: Results) -> str:
-    body = [header(results), standing(results), heat_maps(results), growth(results), clients(results), tables(results)]
+    body = [
+        header(results),
+        where_we_stand(results),
+        tables(results),
+        heat_maps(results),
+        growth(results),
+        clients(results),
+    ]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -65,57 +72,30 @@ def page(results: Results) -> str:
 
 def header(results: Results) -> str:
     facts = "".join(f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>" for name, value in results.about.items())
-    repetitions = results.about.get("repetitions", "?")
+    about = {name: escape(str(results.about.get(name, "?"))) for name in ("repetitions", "seconds per load")}
     return (
         "<header><h1>Moldau beside its peers</h1>"
-        f"<p>Written by <code>{command(results)}</code>. Every number is the median of {escape(str(repetitions))} "
-        "repetitions; contenders take turns within each row, on one machine, clients and brokers together, the data in "
-        "the page cache. Every repetition is in <a href='results.json'>results.json</a>, the same as a table in "
-        "<a href='README.md'>README.md</a>.</p>"
+        f"<p>Written by <code>{command(results)}</code>. Everybody is warmed until his rate is steady. A number is the "
+        f"median of {about['repetitions']} loads of {about['seconds per load']} s; contenders take turns within a row, "
+        "on one machine, clients and brokers together, the data in the page cache. Every repetition is in "
+        "<a href='results.json'>results.json</a>, the same as a table in <a href='README.md'>README.md</a>.</p>"
         f"<dl class='facts'>{facts}</dl></header>"
     )
 
 
-def standing(results: Results) -> str:
-    """The headline of every row outside the large product of produce rows, as a ratio."""
-    parts = []
-    for peer, what in (
-        ("Kafka", "Apache Kafka"),
-        ("mock", "librdkafka's mock: memory only, validates nothing; a ceiling rather than a rival"),
-        (SPARK_PEER, "Spark's own Kafka connector"),
-    ):
-        bars = [bar for each in headlines(results) if (bar := ratio_bar(each, peer)) is not None]
-        if bars:
-            chart = ratio_bars(bars, f"ratios to {peer}")
-            parts.append(f"<figure><figcaption>Beside {escape(what)}</figcaption>{chart}</figure>")
+def where_we_stand(results: Results) -> str:
+    """A bar for each row, as long as its worst number is good or bad; what was lost on top."""
+    peer = main_peer(results)
+    if peer is None:
+        return ""
+    found = standing(results, peer)
+    bars = [bar for row in found.rows if (bar := ratio_bar(row.worst(peer), peer)) is not None]
+    chart = ratio_bars(bars, f"ratios to {peer}")
     return (
-        "<section><h2>Where we stand</h2><p>To the right of 1x ours is better, to the left theirs; each step of the "
-        f"axis doubles.</p><div class='pair'>{''.join(parts)}</div></section>"
+        f"<section><h2>Where we stand</h2><p>Beside {escape(peer)}: {escape(found.words)}. Of each row the number in "
+        "which we look worst: to the right of 1x ours is better all the same, to the left theirs; each step of the "
+        f"axis doubles.</p><figure>{chart}</figure></section>"
     )
-
-
-# One number for each kind of work; p99 where a row is about latency.
-HEADLINES = {"Latency": "p99", "Partitions": "p99", "Start and memory": ""}
-
-
-def headlines(results: Results) -> list[Measurement]:
-    chosen = []
-    seen: set[str] = set()
-    for each in results.measurements:
-        wanted = HEADLINES.get(each.chapter)
-        if each.chapter in (produce.CHAPTER, "Python clients") and not is_plain(each.row):
-            continue
-        if wanted is None and each.row in seen:
-            continue
-        if wanted and each.metric.name != wanted:
-            continue
-        seen.add(each.row)
-        chosen.append(each)
-    return chosen
-
-
-def is_plain(row: str) -> bool:
-    return "100 B records, acks=all, none, 1 partition" in row
 
 
 def ratio_bar(each: Measurement, peer: str) -> Bar | None:
@@ -132,14 +112,15 @@ def shortened(each: Measurement) -> str:
     row = each.row
     for long, short in (
         (" batches of 100 B records, acks=all, none, 1 partition", ""),
+        (" batches of 1 KB records, acks=all", ""),
         ("one-record requests/s", "req/s"),
         (" requests/s", " req/s"),
         ("Kafka's ", ""),
-        ("the same 3 MB again and again", "3 MB"),
         (": sent until a waiting fetch has it", ""),
-        (" of its own capacity on 50 connections", " of capacity"),
         (": a cluster is asked for, a client connects and has a record acknowledged", ""),
         (" on 10 connections", ""),
+        (" with data after a clean stop", ""),
+        ("worst wait beside hostile requests: the worst", "beside hostile requests: worst"),
     ):
         row = row.replace(long, short)
     text = f"{row}: {each.metric.name}"
@@ -178,7 +159,7 @@ def heat_map(results: Results, peer: str) -> str:
                 known += value is not None
                 cells.append(heat_cell(found, value, peer))
             lines.append(f"<tr><th>{size}, {record}</th>{''.join(cells)}</tr>")
-    if not known:
+    if known < len(lines):  # a few of them stand in the table anyway
         return ""
     return _scroll(
         f"<table class='heat'><caption>ours / {escape(peer)}</caption><tr><th></th>{head}</tr>{''.join(lines)}</table>"
@@ -210,7 +191,7 @@ def growth(results: Results) -> str:
 
 def growth_figure(results: Results, what: Growth) -> str:
     lines = growth_lines(results, what)
-    if not any(line.points for line in lines):
+    if not any(len(line.points) > 2 for line in lines):  # two points are no line, and stand in the table anyway
         return ""
     found = [each for each in results.measurements if re.search(what.pattern, each.row)]
     unit = next(each.metric.unit for each in found if each.metric.name == what.metric)
@@ -260,17 +241,27 @@ def clients(results: Results) -> str:
 
 
 def tables(results: Results) -> str:
-    parts = ["<section><h2>All numbers</h2><p>Least and most in brackets.</p>"]
-    for chapter in results.chapters():
-        table = chapter_table(results, results.of_chapter(chapter))
+    """What was lost and what was won beside the main peer, then whatever stands beside others."""
+    parts = [
+        "<section><h2>The table</h2><p>Least and most in brackets. Above 1 ours is better; ~ where the repetitions of "
+        "both overlap.</p>"
+    ]
+    peer = main_peer(results)
+    found = standing(results, peer) if peer is not None else None
+    if found is not None:
+        for title, rows in ((f"Behind {found.peer}", found.behind), (f"Ahead of {found.peer}", found.ahead)):
+            if rows:
+                table = number_table(results, [each for row in rows for each in row.numbers], [OURS, found.peer])
+                parts.append(f"<h3>{escape(title)}</h3>{_scroll(table)}{_notes(results, {row.title for row in rows})}")
+    for chapter, some in beside_others(results, found):
+        table = number_table(results, some, results.contenders(some)) + _notes(results, {each.row for each in some})
         parts.append(f"<details><summary>{escape(chapter)}</summary>{_scroll(table)}</details>")
     return "".join([*parts, "</section>"])
 
 
-def chapter_table(results: Results, measurements: list[Measurement]) -> str:
-    names = results.contenders(measurements)
+def number_table(results: Results, measurements: list[Measurement], names: list[str]) -> str:
     others = [name for name in names if name != OURS]
-    head = "".join(f"<th>{escape(text)}</th>" for text in ("", "", *(f"ours / {name}" for name in others), *names))
+    head = "".join(f"<th>{escape(text)}</th>" for text in ("", "", *names, *(f"ours : {name}" for name in others)))
     lines, before = [], ""
     for each in measurements:
         title = each.row if each.row != before else ""
@@ -280,15 +271,21 @@ def chapter_table(results: Results, measurements: list[Measurement]) -> str:
         text = f"{each.metric.name}, goal {goal(each)}" if each.metric.goal else each.metric.name
         unit = "" if each.metric.unit in each.metric.name else f" <small>{escape(each.metric.unit)}</small>"
         start = " class='first'" if title else ""
-        lines.append(f"<tr{start}><th>{escape(title)}</th><th>{escape(text)}{unit}</th>{ratios}{cells}</tr>")
+        lines.append(f"<tr{start}><th>{escape(title)}</th><th>{escape(text)}{unit}</th>{cells}{ratios}</tr>")
     return f"<table class='all'><tr>{head}</tr>{''.join(lines)}</table>"
 
 
+def _notes(results: Results, titles: set[str]) -> str:
+    found = "".join(f"<li>{escape(each)}</li>" for each in remarks(results, titles))
+    return f"<ul>{found}</ul>" if found else ""
+
+
 def _ratio(each: Measurement, peer: str) -> str:
-    value, good = each.ratio(OURS, peer), each.advantage(OURS, peer)
-    if value is None or good is None:
+    value = each.advantage(OURS, peer)
+    if value is None:
         return "<td></td>"
-    return f"<td class='{'good' if good >= 1 else 'bad'}'>{value:.2f}</td>"
+    unsure = " ~" if each.overlaps(OURS, peer) else ""
+    return f"<td class='{'good' if value >= 1 else 'bad'}'>{value:.2f}{unsure}</td>"
 
 
 def _cell(each: Measurement, name: str, results: Results) -> str:

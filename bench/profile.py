@@ -20,7 +20,7 @@ from pathlib import Path
 from bench import load
 from bench.__main__ import DIRECTORY, allow_many_files, versions_of
 from bench.contenders import MOLDAU, Running, fresh
-from bench.rows import ROWS
+from bench.rows import FURTHER, ROWS
 from bench.rows.row import Plan, Row
 
 BUILD = Path("build")
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def profiled() -> list[Row]:
-    return [row for row in ROWS if row.measure is not None and not row.needs_kafka]
+    return [row for row in [*ROWS, *FURTHER] if row.measure is not None and not row.needs_kafka]
 
 
 def find(text: str) -> Row | None:

@@ -1,34 +1,52 @@
-"""A run as a Markdown page: ratios first, then the medians with their spread, then what was not measured and why."""
+"""A run as a Markdown page: where we stand, what was lost, what was won, and what was not measured and why."""
 
 from __future__ import annotations
 
-from bench.results import Measurement, Results, losses, number
-
-OURS = "moldau"
+from bench.results import Measurement, Results, number
+from bench.standing import OURS, RowStanding, beside_others, main_peer, remarks, standing
 
 INTRODUCTION = """# Measured beside the peers
 
 Written by `{command}`; the numbers of every repetition are in [results.json](results.json), the charts in
 [index.html](index.html).
 
-Each cell is the median of {repetitions} repetitions with the least and the most in brackets. Contenders take turns
-within each row, so that all see the same machine. A ratio is our median divided by theirs; **bold** where ours is the
-better one. One node on each side, clients and brokers on the same machine, all data in the page cache, nothing forced
-to disk while it is produced: Kafka's default, and ours.
+Everybody is warmed until the rate of {windows} windows in a row is the same to within {tolerance} %, a Java machine for
+a minute at least, and once more at the beginning of every row. Loads last {seconds} s and are repeated {repetitions}
+times, the contenders in turn. A cell is the median, with the least and the most in brackets. The ratio is turned so
+that above 1 ours is better, for a rate as for a latency; **bold** where it is, and with ~ where the repetitions of both
+overlap, so that neither is surely ahead. What was lost stands first; otherwise rows stand in the order of how much they
+matter.
 
-- **Kafka** runs as its own scripts start it: one process for broker and controller, 1 GB of heap, G1.
+Like with like: both know the fate of every record (acks=all unless a row says otherwise), both keep it in the page
+cache and force nothing to disk while it is produced (Kafka's default, and ours) but in the rows that say so, and both
+are sent the same frames by the same generators. One node on each side, clients and brokers on the same machine.
+
+- **Kafka** runs as its own scripts start it, broker and controller in one process: {kafka}.
 - **mock** is librdkafka's mock cluster: C, memory only, it validates nothing and keeps 5 MB of a partition. A ceiling,
-  not a broker.
+  not a broker; it takes part where Kafka does not.
 """
 
 
 def markdown(results: Results) -> str:
-    parts = [INTRODUCTION.format(command=command(results), repetitions=results.about.get("repetitions", "?"))]
-    parts.append(machine_table(results))
-    parts.append(standing(results))
-    parts += [
-        f"## {chapter}\n\n{chapter_table(results, results.of_chapter(chapter))}" for chapter in results.chapters()
+    about = results.about
+    parts = [
+        INTRODUCTION.format(
+            command=command(results),
+            repetitions=about.get("repetitions", "?"),
+            seconds=about.get("seconds per load", "?"),
+            windows=about.get("steady windows", "?"),
+            tolerance=about.get("steady to %", "?"),
+            kafka=about.get("Kafka's settings", "its settings were not noted"),
+        )
     ]
+    parts.append(machine_table(results))
+    peer = main_peer(results)
+    found = standing(results, peer) if peer is not None else None
+    if found is not None:
+        parts.append(f"## Where we stand\n\nBeside {found.peer}: {found.words}.\n")
+        parts.append(section(f"Behind {found.peer}", results, found.behind, found.peer))
+        parts.append(section(f"Ahead of {found.peer}", results, found.ahead, found.peer))
+    parts += [chapter_section(chapter, some, results) for chapter, some in beside_others(results, found)]
     return "\n".join(part for part in parts if part)
 
 
@@ -41,40 +59,33 @@ def machine_table(results: Results) -> str:
     return "\n".join(["| | |", "|---|---|", *lines, ""])
 
 
-def standing(results: Results, most: int = 12) -> str:
-    """Won and lost against each peer, and the largest losses by name."""
-    lines = ["## Where we stand", ""]
-    for peer in results.contenders(results.measurements):
-        if peer.startswith(OURS):
-            continue
-        found = [each.advantage(OURS, peer) for each in results.measurements]
-        known = [value for value in found if value is not None]
-        if not known:
-            continue
-        better = sum(1 for value in known if value >= 1)
-        lines.append(f"- Beside **{peer}**: better in {better} of {len(known)} measurements.")
-    peers = [peer for peer in ("Kafka", "mock") if any(each.values.get(peer) for each in results.measurements)]
-    if peers:
-        behind = losses(results, OURS, peers[0])[:most]
-        lines += ["", f"The largest losses against {peers[0]} (1.00 is equal):" if behind else "", ""]
-        lines += [f"- {value:.2f} x: {each.row}, {each.metric.name}" for value, each in behind]
-    return "\n".join([*lines, ""])
+def section(title: str, results: Results, rows: list[RowStanding], peer: str) -> str:
+    if not rows:
+        return ""
+    lines = [_line(["row", "", "ours", peer, "ours is better by"]), _line(["---", "---", "---:", "---:", "---:"])]
+    for row in rows:
+        for index, each in enumerate(row.numbers):
+            cells = [_cell(each, OURS, results), _cell(each, peer, results), ratio_text(each, peer)]
+            lines.append(_line(["" if index else row.title, _metric(each), *cells]))
+    return "\n".join([f"## {title}", "", *lines, "", *_remarks(results, {row.title for row in rows})])
 
 
-def chapter_table(results: Results, measurements: list[Measurement]) -> str:
-    """One line per metric: the ratios, then who measured what."""
+def chapter_section(chapter: str, measurements: list[Measurement], results: Results) -> str:
+    """Rows that stand beside others than the one of the table: all that took part."""
     names = results.contenders(measurements)
     others = [name for name in names if name != OURS]
-    head = ["row", "metric", *(f"ours / {name}" for name in others), *names]
+    head = ["row", "", *names, *(f"better than {name} by" for name in others)]
     lines = [_line(head), _line(["---"] * 2 + ["---:"] * (len(head) - 2))]
-    before = ""
-    for each in measurements:
-        ratios = [_ratio(each, name) for name in others]
-        cells = [_cell(each, name, results) for name in names]
-        lines.append(_line([each.row if each.row != before else "", _metric(each), *ratios, *cells]))
-        before = each.row
-    reasons = _reasons(results, measurements)
-    return "\n".join([*lines, "", *reasons, ""] if reasons else [*lines, ""])
+    for title, numbers in results.rows(measurements).items():
+        for index, each in enumerate(numbers):
+            cells = [_cell(each, name, results) for name in names] + [ratio_text(each, name) for name in others]
+            lines.append(_line(["" if index else title, _metric(each), *cells]))
+    return "\n".join([f"## {chapter}", "", *lines, "", *_remarks(results, {each.row for each in measurements})])
+
+
+def _remarks(results: Results, titles: set[str]) -> list[str]:
+    found = [f"- {each}" for each in remarks(results, titles)]
+    return [*found, ""] if found else []
 
 
 def _line(cells: list[str]) -> str:
@@ -87,11 +98,12 @@ def _metric(each: Measurement) -> str:
     return f"{name}, goal {goal(each)}" if each.metric.goal else name
 
 
-def _ratio(each: Measurement, peer: str) -> str:
-    value, good = each.ratio(OURS, peer), each.advantage(OURS, peer)
-    if value is None or good is None:
+def ratio_text(each: Measurement, peer: str) -> str:
+    value = each.advantage(OURS, peer)
+    if value is None:
         return ""
-    return f"**{value:.2f}**" if good >= 1 else f"{value:.2f}"
+    text = f"**{value:.2f}**" if value >= 1 else f"{value:.2f}"
+    return f"{text} ~" if each.overlaps(OURS, peer) else text
 
 
 def _cell(each: Measurement, name: str, results: Results) -> str:
@@ -101,17 +113,6 @@ def _cell(each: Measurement, name: str, results: Results) -> str:
     if len(each.values[name]) == 1:
         return number(middle)
     return f"{number(middle)} ({number(spread[0])} to {number(spread[1])})"
-
-
-def _reasons(results: Results, measurements: list[Measurement]) -> list[str]:
-    """Each reason once, with the rows it holds for."""
-    rows = list(dict.fromkeys(each.row for each in measurements))
-    by_reason: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        for (title, name), why in results.reasons.items():
-            if title == row:
-                by_reason.setdefault((name, why), []).append(row)
-    return [f"- {name} {why} ({'; '.join(found)})" for (name, why), found in by_reason.items()]
 
 
 def goal(each: Measurement) -> str:

@@ -49,12 +49,18 @@ class Measurement:
             return value
         return 1 / value if value else None
 
+    def overlaps(self, ours: str, theirs: str) -> bool:
+        """Whether the repetitions of both reach into each other, so that neither is surely the better one."""
+        mine, other = self.spread(ours), self.spread(theirs)
+        return mine is not None and other is not None and mine[0] <= other[1] and other[0] <= mine[1]
+
 
 class Results:
     def __init__(self, about: dict[str, Any] | None = None) -> None:
         self.about = about or {}
         self.measurements: list[Measurement] = []
         self.reasons: dict[tuple[str, str], str] = {}  # by row and contender: why there is no number
+        self.remarks: dict[tuple[str, str], str] = {}  # by row and contender: what to know of its numbers
         self._index: dict[tuple[str, str], Measurement] = {}
 
     def add(self, chapter: str, row: str, metric: Metric, contender: str, *values: float) -> None:
@@ -97,7 +103,8 @@ class Results:
             for each in self.measurements
         ]
         failures = [{"row": row, "contender": name, "why": why} for (row, name), why in self.reasons.items()]
-        return {"machine": self.about, "measurements": found, "failures": failures}
+        remarks = [{"row": row, "contender": name, "what": what} for (row, name), what in self.remarks.items()]
+        return {"machine": self.about, "measurements": found, "failures": failures, "remarks": remarks}
 
     def merge_json(self, data: dict[str, Any], chapter: str = "") -> None:
         """Takes over what another program measured, in the same form; `chapter` for those that name none."""
@@ -108,6 +115,25 @@ class Results:
                 self.add(each.get("chapter") or chapter, each["row"], metric, name, *map(float, values))
         for each in data.get("failures", []):
             self.reasons[each["row"], each["contender"]] = each["why"]
+        for each in data.get("remarks", []):
+            self.remarks[each["row"], each["contender"]] = each["what"]
+
+    def rows(self, measurements: Iterable[Measurement]) -> dict[str, list[Measurement]]:
+        """Their metrics by row, in the order the rows were measured."""
+        found: dict[str, list[Measurement]] = {}
+        for each in measurements:
+            found.setdefault(each.row, []).append(each)
+        return found
+
+    def measured_again(self, newer: Results) -> None:
+        """Takes over the rows of a later run in the place of what was known of them."""
+        titles = {each.row for each in newer.measurements} | {row for row, _ in newer.reasons}
+        self.measurements = [each for each in self.measurements if each.row not in titles]
+        self._index = {key: each for key, each in self._index.items() if key[0] not in titles}
+        for known in (self.reasons, self.remarks):
+            for key in [key for key in known if key[0] in titles]:
+                del known[key]
+        self.merge_json(newer.to_json())
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Results:
@@ -139,10 +165,3 @@ def number(value: float) -> str:
 def percentile(values: list[float], share: float) -> float:
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
-
-
-def losses(results: Results, ours: str, theirs: str) -> list[tuple[float, Measurement]]:
-    """Where we are behind, the worst first: (advantage below 1, measurement)."""
-    found = [(each.advantage(ours, theirs), each) for each in results.measurements]
-    behind = [(value, each) for value, each in found if value is not None and value < 1]
-    return sorted(behind, key=lambda pair: pair[0])

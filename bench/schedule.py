@@ -15,8 +15,12 @@ from bench.contenders import Contender, Running, fresh, log_of, stop
 from bench.frames import produce_frame
 from bench.load import Group
 from bench.results import Results, number
-from bench.rows.row import KIB, Plan, Row, load, one_record, topic
+from bench.rows.row import KIB, MOST_ROW_WARMING, WINDOW_SECONDS, Plan, Row, load, one_record, topic
+from bench.steady import TOLERANCE, Patience, Warmth, until_steady
 from moldau.protocol.records import Compression
+
+# Latencies are never as even as rates.
+LATENCY_TOLERANCE = 2 * TOLERANCE
 
 
 class Stage:
@@ -24,7 +28,7 @@ class Stage:
     can do. A broker that died is started again for the row after.
     """
 
-    def __init__(self, directory: Path, warm: Callable[[Running], None]) -> None:
+    def __init__(self, directory: Path, warm: Callable[[Contender, Running], None]) -> None:
         self._directory = directory
         self._warm = warm
         self._brokers: dict[str, Running] = {}
@@ -37,7 +41,7 @@ class Stage:
         if broker is None or not broker.alive:
             broker = contender.start(fresh(self._directory / contender.name))
             self._brokers[contender.name] = broker
-            self._warm(broker)
+            self._warm(contender, broker)
         return broker
 
     def close(self) -> None:
@@ -47,7 +51,7 @@ class Stage:
 
 
 @contextmanager
-def stage(directory: Path, warm: Callable[[Running], None]) -> Iterator[Stage]:
+def stage(directory: Path, warm: Callable[[Contender, Running], None]) -> Iterator[Stage]:
     opened = Stage(directory, warm)
     try:
         yield opened
@@ -55,18 +59,51 @@ def stage(directory: Path, warm: Callable[[Running], None]) -> Iterator[Stage]:
         opened.close()
 
 
-def warm_up(plan: Plan, seconds: float) -> Callable[[Running], None]:
-    """A little of everything that is measured, for everybody the same."""
+def warm_up(plan: Plan, results: Results) -> Callable[[Contender, Running], None]:
+    """A little of everything that is measured, the same for everybody, until the small requests are answered at an even
+    rate. How long that took stands on the page."""
 
-    def warm(broker: Running) -> None:
-        part = seconds / 4 / plan.seconds
+    def warm(contender: Contender, broker: Running) -> None:
+        short = plan._replace(seconds=min(WINDOW_SECONDS, plan.seconds))
         with topic(broker) as name:
-            load(broker, plan, [Group("small", one_record(name, plan), connections=50)], part)
-            for codec in (Compression.NONE, Compression.LZ4, Compression.ZSTD):
-                frame = produce_frame(name, 64 * KIB, plan.produce_version, codec=codec)
-                load(broker, plan, [Group("bulk", frame, depth=5)], part)
+            bulks = [
+                Group("bulk", produce_frame(name, 64 * KIB, plan.produce_version, codec=codec), depth=5)
+                for codec in (Compression.NONE, Compression.LZ4, Compression.ZSTD)
+            ]
+
+            def window() -> float:
+                for bulk in bulks:
+                    load(broker, short, [bulk], 0.3)
+                return load(broker, short, [Group("small", one_record(name, plan), connections=50)])["small"].per_second
+
+            warmth = until_steady(window, plan.patience(contender))
+        to_stderr(f"{contender.name} was warmed for {warmth.words}")
+        results.about[f"{contender.name} warmed for"] = warmth.words
 
     return warm
+
+
+def warm_row(run: Run, row: Row, contender: Contender, brokers: Stage) -> Warmth | None:
+    """The row itself, in short windows, until its first number is even: each kind of work has code of its own that a
+    Java machine has to compile. None for rows that begin with a start, for those who cannot do it, and in haste."""
+    measure = row.measure
+    unable = (row.title, contender.name) in run.results.reasons
+    if measure is None or not row.warmed or unable or run.plan.haste > 1:
+        return None
+    first = row.metrics[0]
+    seconds = min(WINDOW_SECONDS, run.plan.seconds)
+    short = run.plan._replace(seconds=seconds, records=max(1, run.plan.records // 4))
+    broker = brokers.broker(contender)
+    patience = Patience(0.0, MOST_ROW_WARMING, TOLERANCE if first.more_is_better else LATENCY_TOLERANCE)
+    try:
+        return until_steady(lambda: measure(contender, broker, short)[first.name], patience)
+    except Exception as error:
+        run.results.reasons[row.title, contender.name] = failed(error)
+        return None
+
+
+def failed(error: Exception) -> str:
+    return f"failed: {type(error).__name__}: {error}"[:300]
 
 
 class Progress:
@@ -99,8 +136,10 @@ class Run(NamedTuple):
     def cost(self, row: Row) -> float:
         """Seconds that a row is expected to take, all contenders and repetitions together."""
         able = [contender for contender in self.contenders if not row.unable(contender)]
-        one = self.plan.warmup + self.plan.seconds + 0.12 + row.cost * min(1.0, self.plan.seconds / 0.4)
-        return one * len(able) * self.times(row)
+        one = self.plan.warmup + self.plan.seconds + 0.12 + row.cost * min(1.0, self.plan.seconds / 4)
+        in_windows = row.warmed and row.measure is not None and self.plan.haste == 1
+        warming = 0.5 * MOST_ROW_WARMING if in_windows else 0.0
+        return (one * self.times(row) + warming) * len(able)
 
     def times(self, row: Row) -> int:
         return min(self.repetitions, row.most)
@@ -115,6 +154,10 @@ def measure_all(run: Run, brokers: Stage, progress: Progress) -> None:
             why = row.unable(contender)
             if why:
                 run.results.reasons[row.title, contender.name] = why
+        for contender in run.contenders:
+            warmth = warm_row(run, row, contender, brokers)
+            if warmth is not None and not warmth.steady:
+                run.results.remarks[row.title, contender.name] = f"was not steady after {MOST_ROW_WARMING:.0f} s"
         for _ in range(run.times(row)):
             for contender in run.contenders:
                 measure(run, row, contender, brokers)
@@ -132,7 +175,7 @@ def measure(run: Run, row: Row, contender: Contender, brokers: Stage) -> None:
             assert row.measure is not None
             found = row.measure(contender, brokers.broker(contender), run.plan)
     except Exception as error:
-        run.results.reasons[row.title, contender.name] = f"failed: {type(error).__name__}: {error}"[:300]
+        run.results.reasons[row.title, contender.name] = failed(error)
         return
     for metric in row.metrics:
         run.results.add(row.chapter, row.title, metric, contender.name, found[metric.name])

@@ -1,17 +1,68 @@
-"""What is measured, chapter by chapter, in the order of the report. A row runs one load against one contender."""
+"""What is measured. A row runs one load against one contender.
+
+`ROWS` are those of the table, what matters most to those who run a broker first: small requests, latency, bulk, groups,
+whole clients, starting. The others say more about the same work (`--all`), and each can be asked for by words from its
+title; they draw the page's charts of how cost grows.
+"""
 
 from __future__ import annotations
 
-from bench.rows import connections, consume, growth, hostile, latency, produce, start, tools
+from bench.rows import connections, consume, durable, growth, hostile, latency, produce, start, tools
 from bench.rows.row import Row
 
-ROWS: list[Row] = [
+EVERYTHING: list[Row] = [
+    *connections.ROWS,
+    *latency.ROWS,
     *produce.ROWS,
     *consume.ROWS,
-    *latency.ROWS,
-    *connections.ROWS,
     *growth.ROWS,
-    *hostile.ROWS,
-    *start.ROWS,
+    *durable.ROWS,
     *tools.ROWS,
+    *start.ROWS,
+    *hostile.ROWS,
 ]
+
+BY_IMPORTANCE = (
+    "1 record per request, 50 connections",
+    "1 record per request, 1 connection",
+    "1 record per request, 250 connections",
+    "one record beside two 1 MiB streams",
+    "end to end: sent until a waiting fetch has it",
+    "one record, 10,000 requests/s on 50 connections",
+    "produce 16 KiB batches of 100 B records, acks=all, none, 1 partition",
+    "produce 64 KiB batches of 100 B records, acks=all, none, 1 partition",
+    "produce 1 MiB batches of 100 B records, acks=all, none, 1 partition",
+    "fetch 1 MiB, 1 connection, through 200 MB",
+    "fetch 1 MiB, 10 connections, through 200 MB",
+    "fetch 16 KiB anywhere in a log of 100 MB",
+    "2,000 groups commit offsets on 10 connections",
+    "1 record per request, forced to disk first, 1 connection",
+    "1 record per request, forced to disk first, 50 connections",
+    "Kafka's kafka-producer-perf-test, 100 B",
+    "Kafka's kafka-consumer-perf-test, 100 B",
+    "Kafka's kafka-e2e-latency, 100 B",
+    "confluent-kafka produces, 1 KB",
+    "confluent-kafka consumes, 1 KB",
+    "produce 64 KiB batches of 1 KB records, acks=all, lz4, 12 partitions",
+    "produce 64 KiB batches of 1 KB records, acks=all, zstd, 12 partitions",
+    "1,000 partitions, 4,000 one-record requests/s",
+    "50 busy connections beside 2,000 idle ones",
+    "start, empty",
+    "start, 500 partitions with data after a clean stop",
+    "memory, idle and after work",
+    "from a test: a cluster is asked for, a client connects and has a record acknowledged",
+)
+
+_titled = {row.title: row for row in EVERYTHING}
+ROWS: list[Row] = [*(_titled[title] for title in BY_IMPORTANCE), *hostile.ROWS]
+FURTHER: list[Row] = [row for row in EVERYTHING if row not in ROWS]
+
+
+def named(words: list[str]) -> list[Row]:
+    """The rows that one of these stands for: a part of a title, or some words of one in any order."""
+    return [row for row in [*ROWS, *FURTHER] if any(stands_for(each, row.title) for each in words)]
+
+
+def stands_for(words: str, title: str) -> bool:
+    title = title.lower()
+    return words.lower() in title or all(word in title for word in words.lower().split())

@@ -9,7 +9,22 @@ from bench.conversation import Conversation
 from bench.frames import fetch_frame, produce_frame
 from bench.load import Group
 from bench.results import Metric
-from bench.rows.row import CPU_GB, MB_S, MIB, Measure, Plan, Row, load, needs_log, topic, topic_id
+from bench.rows.row import (
+    CPU_GB,
+    MB_S,
+    MIB,
+    P50,
+    P99,
+    P999,
+    Measure,
+    Plan,
+    Row,
+    latencies,
+    load,
+    needs_log,
+    topic,
+    topic_id,
+)
 from moldau.protocol.api import ApiKey
 
 CHAPTER = "Consume"
@@ -41,13 +56,15 @@ def fetch(batches: int, connections: int) -> Measure:
             result = load(broker, plan, [group])["fetch"]
             cpu = broker.cpu_seconds() - before
         gigabytes = result.received_mb_s * (plan.seconds + plan.warmup) / 1000
-        return {"MB/s": result.received_mb_s, "CPU s/GB": cpu / gigabytes}
+        return {"MB/s": result.received_mb_s, "CPU s/GB": cpu / gigabytes, **latencies(result)}
 
     return measure
 
 
 def row(title: str, batches: int, connections: int, metric: Metric, unable: Callable[[Contender], str]) -> Row:
-    return Row(CHAPTER, title, [metric, CPU_GB], fetch(batches, connections), cost=batches / 300, unable=unable)
+    return Row(
+        CHAPTER, title, [metric, P50, P99, P999, CPU_GB], fetch(batches, connections), cost=batches / 300, unable=unable
+    )
 
 
 ROWS = [

@@ -13,6 +13,7 @@ from bench.conversation import Conversation, Versions, common_version
 from bench.frames import Frame, produce_frame
 from bench.load import Group, GroupResult, run
 from bench.results import Metric
+from bench.steady import Patience, Warmth, until_steady
 from moldau.protocol.api import ApiKey
 from moldau.protocol.records import Compression
 
@@ -20,6 +21,11 @@ KIB, MIB = 1 << 10, 1 << 20
 # Produce 13 and Fetch 13 name topics by id. Clients that speak both use ids to fetch and names to produce.
 PRODUCE_BY_NAME = 12
 MEMORY_ONLY = "keeps no log: 5 MB of a partition, in memory"
+
+# Whoever is not steady after so many seconds is measured as he is: a broker, and one row of it.
+MOST_WARMING = 180.0
+MOST_ROW_WARMING = 20.0
+WINDOW_SECONDS = 1.0
 
 _numbers = itertools.count(1)
 
@@ -32,6 +38,11 @@ class Plan(NamedTuple):
     records: int  # for the rows with a whole client
     directory: Path
     spoken: list[Versions]
+    haste: float = 1.0  # how much shorter than in earnest everybody is warmed
+
+    def patience(self, contender: Contender) -> Patience:
+        """For a broker that was just started."""
+        return Patience(contender.warming / self.haste, MOST_WARMING / self.haste)
 
     def version(self, api: ApiKey, highest: int = 99) -> int:
         return common_version(api, self.spoken, highest)
@@ -58,6 +69,7 @@ class Row(NamedTuple):
     quick: bool = True  # also in a quick run
     unable: Callable[[Contender], str] = lambda _: ""  # why a contender cannot do this, if it cannot
     needs_kafka: bool = False  # the load is one of Kafka's own programs
+    warmed: bool = True  # unless what is measured is one request, or a start
 
 
 def needs_log(contender: Contender) -> str:
@@ -69,10 +81,10 @@ def must_wake_fetches(contender: Contender) -> str:
 
 
 @contextmanager
-def topic(broker: Running, partitions: int = 1) -> Iterator[str]:
+def topic(broker: Running, partitions: int = 1, settings: dict[str, str] | None = None) -> Iterator[str]:
     """A topic for one measurement. Its records go with it, before the disk has seen most of them."""
     name = f"bench-{next(_numbers):06d}"
-    broker.create_topic(name, partitions)
+    broker.create_topic(name, partitions, settings or {})
     try:
         yield name
     finally:
@@ -89,9 +101,16 @@ def load(broker: Running, plan: Plan, groups: list[Group], times: float = 1.0) -
     return run(broker.address, groups, warmup=plan.warmup, seconds=plan.seconds * times, directory=plan.directory)
 
 
-def warm(broker: Running, plan: Plan, request: Frame) -> None:
-    """For a broker that was just started. One written in Java needs some seconds to show what it can do."""
-    load(broker, plan, [Group("warm", request, connections=50)], 5)
+def warm(contender: Contender, broker: Running, plan: Plan, request: Frame) -> Warmth:
+    """For a broker that was just started for one row."""
+
+    def window() -> float:
+        seconds = min(WINDOW_SECONDS, plan.seconds)
+        group = Group("warm", request, connections=50)
+        done = run(broker.address, [group], warmup=0.0, seconds=seconds, directory=plan.directory)
+        return done["warm"].per_second
+
+    return until_steady(window, plan.patience(contender))
 
 
 def one_record(name: str, plan: Plan, partitions: int = 1, acks: int = -1) -> Frame:

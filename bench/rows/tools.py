@@ -68,7 +68,7 @@ def java_consume(_: Contender, broker: Running, plan: Plan) -> dict[str, float]:
 def java_end_to_end(_: Contender, broker: Running, plan: Plan) -> dict[str, float]:
     (tools,) = kafka_tools
     with topic(broker) as name:
-        return tools.end_to_end(broker.bootstrap, name, int(plan.seconds * 4000))
+        return tools.end_to_end(broker.bootstrap, name, int(plan.seconds * 2000))
 
 
 def row(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from bench.results import Metric, Results, losses, number, percentile
+from bench.results import Metric, Results, number, percentile
 
 RATE = Metric("MB/s", "MB/s")
 LATENCY = Metric("p99", "us", more_is_better=False)
@@ -48,22 +48,33 @@ def test_a_peer_or_we_at_zero_give_no_ratio_that_could_not_be_computed():
     assert found.advantage("moldau", "mock") is None
 
 
-def test_losses_are_sorted_from_the_worst_and_wins_are_none():
+def test_repetitions_that_reach_into_each_other_decide_nothing():
     results = filled()
-    results.add("Produce", "worse", LATENCY, "moldau", 1000.0)
-    results.add("Produce", "worse", LATENCY, "Kafka", 100.0)
-    assert [(round(value, 2), each.row) for value, each in losses(results, "moldau", "Kafka")] == [
-        (0.1, "worse"),
-        (0.52, "small batches"),
-    ]
+    assert results.get("small batches", "MB/s").overlaps("moldau", "Kafka")
+    assert not results.get("small batches", "p99").overlaps("moldau", "Kafka")
+    assert not results.get("start", "p99").overlaps("moldau", "Kafka"), "one of them has no number"
+
+
+def test_rows_that_were_measured_again_take_the_place_of_the_old():
+    results, newer = filled(), Results()
+    results.remarks["small batches", "Kafka"] = "was not steady"
+    newer.add("Produce", "small batches", RATE, "moldau", 1.0)
+    newer.add("Start", "start", LATENCY, "Kafka", 5.0)
+    results.measured_again(newer)
+    assert results.get("small batches", "MB/s").values == {"moldau": [1.0]}
+    assert results.get("small batches", "p99") is None
+    assert results.get("start", "p99").values == {"Kafka": [5.0]}
+    assert (results.reasons, results.remarks) == ({}, {})
 
 
 def test_what_is_written_is_read_again(tmp_path):
     results = filled()
+    results.remarks["small batches", "Kafka"] = "was not steady"
     results.write(tmp_path / "deep" / "results.json")
     again = Results.read(tmp_path / "deep" / "results.json")
     assert again.to_json() == results.to_json()
     assert again.reasons == {("start", "Kafka"): "cannot"}
+    assert again.remarks == {("small batches", "Kafka"): "was not steady"}
     assert again.get("small batches", "p99").metric == LATENCY
     assert json.loads((tmp_path / "deep" / "results.json").read_text())["machine"]["cpu"] == "a processor"
 

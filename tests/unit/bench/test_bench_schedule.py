@@ -3,9 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from bench.__main__ import arguments, chosen_rows, names_in, wants_kafka
 from bench.contenders import Contender
 from bench.results import Metric, Results
-from bench.rows import ROWS
+from bench.rows import BY_IMPORTANCE, EVERYTHING, FURTHER, ROWS, hostile, named
 from bench.rows.row import Plan, Row
 from bench.schedule import Progress, Run, measure_all, minutes
 
@@ -71,9 +72,64 @@ def test_a_row_that_takes_long_is_repeated_less():
 
 
 def test_titles_are_unique_and_every_row_has_its_work():
-    assert len({row.title for row in ROWS}) == len(ROWS)
-    assert all((row.measure is None) != (row.fresh is None) for row in ROWS)
-    assert sum(row.chapter == "Produce" for row in ROWS) == 3 * 2 * 2 * 3 * 2
+    assert len({row.title for row in EVERYTHING}) == len(EVERYTHING)
+    assert all((row.measure is None) != (row.fresh is None) for row in EVERYTHING)
+    assert sum(row.chapter == "Produce" for row in EVERYTHING) == 3 * 2 * 2 * 3 * 2
+
+
+def test_the_table_can_be_read_in_one_sitting_and_nothing_else_is_lost():
+    assert 25 <= len(BY_IMPORTANCE) + 1 <= 40  # hostile requests are one line of it
+    assert [row.title for row in ROWS[: len(BY_IMPORTANCE)]] == list(BY_IMPORTANCE)
+    assert {row.chapter for row in ROWS[len(BY_IMPORTANCE) :]} == {hostile.CHAPTER}
+    assert {row.title for row in [*ROWS, *FURTHER]} == {row.title for row in EVERYTHING}
+
+
+def test_rows_of_the_table_are_repeated_three_times():
+    run = run_of(ROWS)
+    assert {run.times(row) for row in ROWS} == {3}
+
+
+@pytest.mark.parametrize(
+    ("words", "titles"),
+    [
+        (["2,000 groups"], ["2,000 groups commit offsets on 10 connections"]),
+        (["start empty"], ["start, empty"]),
+        (["START, 500"], ["start, 500 partitions with data after a clean stop"]),
+        (["no such row"], []),
+    ],
+)
+def test_rows_are_named_by_a_part_of_their_title_or_by_words(words, titles):
+    assert [row.title for row in named(words)] == titles
+
+
+def test_several_names_are_several_rows_and_those_of_the_table_come_first():
+    found = named(["idle ones", "fetch"])
+    assert {row.chapter for row in found} == {"Connections", "Consume", "Size of a log", "Latency", hostile.CHAPTER}
+    assert found[0] in ROWS
+
+
+def options(*words: str):
+    return arguments(list(words))
+
+
+def test_contenders_are_named_with_commas_or_blanks_and_kafka_is_fetched_for_it():
+    for words in (["--only", "moldau,kafka"], ["--only", "Moldau", "Kafka"]):
+        assert names_in(options(*words).only) == {"moldau", "kafka"}
+        assert wants_kafka(options(*words))
+    assert not wants_kafka(options("--only", "moldau"))
+    assert wants_kafka(options("--peers"))
+
+
+def test_rows_can_be_named_in_both_places():
+    assert options("idle", "fetch").rows == options("--rows", "idle", "fetch").rows == ["idle", "fetch"]
+
+
+def test_without_kafka_its_own_programs_are_left_out_and_haste_leaves_out_more():
+    kept = chosen_rows(options(), False, Results())
+    assert not any(row.needs_kafka for row in kept)
+    assert len(chosen_rows(options("--quick"), False, Results())) < len(kept)
+    with pytest.raises(SystemExit, match="2,000 groups commit offsets"):
+        chosen_rows(options("no such row"), False, Results())
 
 
 def test_what_is_left_is_guessed_from_how_it_went(monkeypatch):
