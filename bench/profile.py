@@ -20,7 +20,7 @@ from pathlib import Path
 from bench import load
 from bench.__main__ import DIRECTORY, allow_many_files, versions_of
 from bench.contenders import MOLDAU, Running, fresh
-from bench.rows import FURTHER, ROWS
+from bench.rows import FURTHER, ROWS, named
 from bench.rows.row import Plan, Row
 
 BUILD = Path("build")
@@ -47,11 +47,8 @@ def profiled() -> list[Row]:
 
 
 def find(text: str) -> Row | None:
-    """The row with this title, else the first that has all the words in any order."""
-    words = text.lower().split()
-    exact = [row for row in profiled() if text.lower() in row.title.lower()]
-    loose = [row for row in profiled() if all(word in row.title.lower() for word in words)]
-    return next(iter(exact + loose), None)
+    """The first row that the words stand for."""
+    return next((row for row in named([text]) if row in profiled()), None)
 
 
 def spy() -> str | None:

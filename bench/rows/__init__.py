@@ -59,10 +59,12 @@ FURTHER: list[Row] = [row for row in EVERYTHING if row not in ROWS]
 
 
 def named(words: list[str]) -> list[Row]:
-    """The rows that one of these stands for: a part of a title, or some words of one in any order."""
-    return [row for row in [*ROWS, *FURTHER] if any(stands_for(each, row.title) for each in words)]
+    """The rows that these stand for, each for those with it in their title, or else with all its words in any order."""
+    rows = [*ROWS, *FURTHER]
+    found = [row for each in words for row in _titles_with(each.lower(), rows)]
+    return [row for row in rows if row in found]
 
 
-def stands_for(words: str, title: str) -> bool:
-    title = title.lower()
-    return words.lower() in title or all(word in title for word in words.lower().split())
+def _titles_with(words: str, rows: list[Row]) -> list[Row]:
+    exact = [row for row in rows if words in row.title.lower()]
+    return exact or [row for row in rows if all(word in row.title.lower() for word in words.split())]

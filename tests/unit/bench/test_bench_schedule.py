@@ -94,6 +94,7 @@ def test_rows_of_the_table_are_repeated_three_times():
     [
         (["2,000 groups"], ["2,000 groups commit offsets on 10 connections"]),
         (["start empty"], ["start, empty"]),
+        (["request, 50 conn"], ["1 record per request, 50 connections"]),
         (["START, 500"], ["start, 500 partitions with data after a clean stop"]),
         (["no such row"], []),
     ],

@@ -6,7 +6,7 @@ import pytest
 from bench.apache_kafka import PROPERTIES, Kafka, settings_of_kafka
 from bench.contenders import MOLDAU, Contender
 from bench.results import Metric, Results
-from bench.rows.row import MOST_WARMING, Plan, Row
+from bench.rows.row import Plan, Row
 from bench.schedule import Progress, Run, measure_all
 from bench.steady import WINDOWS, Patience, Warmth, is_steady, swing, until_steady
 
@@ -74,7 +74,7 @@ def test_the_swing_is_a_part_of_the_largest():
 def test_a_java_machine_is_given_a_minute_and_everybody_less_in_haste():
     kafka = Kafka(Path("nowhere"))
     plan = Plan(0.2, 4.0, 10, Path("nowhere"), [])
-    assert plan.patience(kafka) == Patience(60.0, MOST_WARMING)
+    assert plan.patience(kafka) == Patience(60.0, 180.0)
     assert plan.patience(MOLDAU).least < 60
     assert plan._replace(haste=50.0).patience(kafka).most < 5
 
