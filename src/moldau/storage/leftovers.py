@@ -8,6 +8,7 @@ the end. The other `.swap` files were announced completely: what they replace is
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Sequence
 
 from moldau.config.topic import LogConfig
 from moldau.errors import ProtocolError
@@ -16,8 +17,12 @@ from moldau.storage.file_names import CLEANED, DELETED, LOG, SNAPSHOT, SWAP, off
 from moldau.storage.segment import Segment
 
 
-def resolve_leftovers(disk: Disk, directory: str, config: LogConfig) -> None:
-    names = [name for name in disk.list(directory) if offset_of(name) is not None]
+def resolve_leftovers(disk: Disk, directory: str, config: LogConfig) -> Sequence[str]:
+    """Returns the names in the directory afterwards."""
+    found = disk.list(directory)
+    if not any(name.endswith((DELETED, CLEANED, SWAP)) for name in found):
+        return found
+    names = [name for name in found if offset_of(name) is not None]
     _remove(disk, directory, [name for name in names if name.endswith(DELETED)])
     cleaned = [name for name in names if name.endswith(CLEANED)]
     swapped = [name for name in names if name.endswith(SWAP)]
@@ -28,6 +33,7 @@ def resolve_leftovers(disk: Disk, directory: str, config: LogConfig) -> None:
         _remove(disk, directory, cleaned)
     if swapped:
         _complete_swap(disk, directory, config, swapped)
+    return disk.list(directory)
 
 
 def _complete_swap(disk: Disk, directory: str, config: LogConfig, swapped: list[str]) -> None:

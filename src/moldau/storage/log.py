@@ -111,8 +111,8 @@ class Log:
         try:
             if not disk.exists(directory):
                 disk.make_directories(directory)
-            resolve_leftovers(disk, directory, config)
-            producers = ProducerState(topic_partition, SnapshotFiles(disk, directory), producer_expiration_ms)
+            names = resolve_leftovers(disk, directory, config)
+            producers = ProducerState(topic_partition, SnapshotFiles(disk, directory, names), producer_expiration_ms)
             loaded = LogLoader(
                 topic_partition=topic_partition,
                 segments=LogSegments(disk, directory, DeferredRemoval(disk, clock) if removal is None else removal),
@@ -121,6 +121,7 @@ class Log:
                 config=config,
                 now_ms=clock.now_ms(),
                 compacted_once=compacted_once,
+                names=names,
             ).load(log_start_offset=log_start_offset, recovery_point=recovery_point, clean=clean_shutdown)
         except OSError as error:
             raise StorageError(posixpath.dirname(directory), f"Opening {topic_partition}", error) from error

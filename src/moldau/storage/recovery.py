@@ -10,7 +10,7 @@ takes depends on what was not yet flushed and not on the size of the log.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -66,6 +66,7 @@ class LogLoader:
         "_end",
         "_epochs",
         "_gaps",
+        "_names",
         "_now_ms",
         "_producers",
         "_recovered",
@@ -83,6 +84,7 @@ class LogLoader:
         config: LogConfig,
         now_ms: int,
         compacted_once: bool = False,
+        names: Sequence[str],
     ) -> None:
         self._topic_partition = topic_partition
         self._segments = segments
@@ -91,6 +93,8 @@ class LogLoader:
         self._config = config
         self._disk = segments.disk
         self._now_ms = now_ms
+        # Of the files in the directory: to list them again for each of us is a tenth of what opening a log costs.
+        self._names = names
         # Whether offsets may be missing: the log was compacted once, or the segments read show it.
         self._gaps = compacted_once
         self._recovered = Recovered()
@@ -141,7 +145,7 @@ class LogLoader:
         """Finds the segments by their names; returns those whose indexes have to be rebuilt."""
         unusable = []
         directory = self._segments.directory
-        names = set(self._disk.list(directory))
+        names = set(self._names)
         for name in sorted(names):
             offset = offset_of(name)
             if offset is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from bisect import insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from moldau.runtime.ports import Disk
 from moldau.storage.checkpoint import sync_file
@@ -16,13 +16,14 @@ from moldau.storage.producer_snapshot import CorruptSnapshot, decode_snapshot, e
 class SnapshotFiles:
     __slots__ = ("_disk", "directory", "latest_offset", "offsets")
 
-    def __init__(self, disk: Disk, directory: str) -> None:
+    def __init__(self, disk: Disk, directory: str, names: Sequence[str]) -> None:
+        """`names` are those of the files in the directory."""
         self._disk = disk
         self.directory = directory
         self.offsets: list[int] = []
         # Up to here there is a snapshot, or nothing to put into one.
         self.latest_offset = 0
-        for name in disk.list(directory):
+        for name in names:
             offset = offset_of(name)
             if offset is not None and name == file_name(offset, SNAPSHOT):
                 self.offsets.append(offset)

@@ -340,15 +340,20 @@ def test_after_a_clean_stop_the_log_is_not_read_for_its_producers(tmp_path):
     log.local.roll()  # so there is a snapshot in the middle, and another one at the end when it is closed
     append(log, batch(b"b"))
     logs.close()
-    opened = []
+    opened, listed = [], []
 
     class Watched(RealDisk):
         def open(self, path, *, create=False):
             opened.append(path)
             return super().open(path, create=create)
 
+        def list(self, path):
+            listed.append(path)
+            return super().list(path)
+
     again = manager(tmp_path, disk=Watched())
     assert opened == [str(tmp_path / "orders-0" / f"{1:020}.log")], "once, for where it ends"
+    assert listed.count(str(tmp_path / "orders-0")) == 1
     again.close()
 
 
