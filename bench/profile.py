@@ -2,9 +2,12 @@
 
     python -m bench.profile "produce 1 MiB batches of 100 B records, acks=all, none, 1 partition"
 
-Words from a title are enough; the first row that has them all is taken. py-spy looks at the node from outside, with
-its compiled kernels and the C library (`--native`), and also while it waits for the kernel. Where py-spy is missing
-`perf` is tried, which shows the kernel as well but not the names of Python functions.
+Words from a title are enough; the first row that has them all is taken. With `--lost results.json` every row is taken
+that was lost in that run, and `--into` keeps what was seen before a change apart from what is seen after it.
+
+py-spy looks at the node from outside, with its compiled kernels and the C library (`--native`), and also while it waits
+for the kernel. Where py-spy is missing `perf` is tried, which shows the kernel as well but not the names of Python
+functions.
 """
 
 from __future__ import annotations
@@ -20,30 +23,48 @@ from pathlib import Path
 from bench import load
 from bench.__main__ import DIRECTORY, allow_many_files, versions_of
 from bench.contenders import MOLDAU, Running, fresh
+from bench.results import Results
 from bench.rows import FURTHER, ROWS, named
 from bench.rows.row import Plan, Row
+from bench.standing import main_peer, standing
 
 BUILD = Path("build")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.profile", description=__doc__.splitlines()[0])
-    parser.add_argument("words", nargs="+", help="words from the title of a row")
+    parser.add_argument("words", nargs="*", help="words from the title of a row")
+    parser.add_argument("--lost", type=Path, metavar="RESULTS.JSON", help="all rows that were lost in this run")
+    parser.add_argument("--into", type=Path, default=BUILD, help="where the graphs go (default %(default)s)")
     parser.add_argument("--seconds", type=int, default=8)
     parser.add_argument("--tool", choices=["py-spy", "perf"], help="py-spy where it is installed, else perf")
     options = parser.parse_args()
-    row = find(" ".join(options.words))
-    if row is None:
+    if options.lost is not None:
+        rows = lost(Results.read(options.lost))
+    else:
+        rows = [row for row in [find(" ".join(options.words))] if row is not None and options.words]
+    if not rows:
         print("no row of that name; these can be profiled:", *(row.title for row in profiled()), sep="\n  ")
         return 1
     load.build()
     allow_many_files()
-    print(f"{row.title}, {options.seconds} s")
-    return profile(row, options.seconds, options.tool or ("py-spy" if spy() else "perf"))
+    options.into.mkdir(parents=True, exist_ok=True)
+    status = 0
+    for row in rows:
+        print(f"{row.title}, {options.seconds} s", flush=True)
+        status |= profile(row, options.seconds, options.tool or ("py-spy" if spy() else "perf"), options.into)
+    return status
 
 
 def profiled() -> list[Row]:
     return [row for row in [*ROWS, *FURTHER] if row.measure is not None and not row.needs_kafka]
+
+
+def lost(results: Results) -> list[Row]:
+    """Those of the rows that were lost which can be looked at: not starts, and not loads of Kafka's own programs."""
+    peer = main_peer(results)
+    titles = [row.title for row in standing(results, peer).behind] if peer is not None else []
+    return [row for title in titles for row in profiled() if row.title == title]
 
 
 def find(text: str) -> Row | None:
@@ -56,7 +77,7 @@ def spy() -> str | None:
     return str(beside) if beside.exists() else shutil.which("py-spy")
 
 
-def profile(row: Row, seconds: int, tool: str) -> int:
+def profile(row: Row, seconds: int, tool: str, into: Path) -> int:
     # The load lasts longer than the recording, so that only work is seen.
     directory = fresh(DIRECTORY / "profile")
     plan = Plan(0.5, seconds + 2.0, 2_000_000, directory, [versions_of(MOLDAU, directory / "versions")])
@@ -66,7 +87,7 @@ def profile(row: Row, seconds: int, tool: str) -> int:
         worker.start()
         worker.join(1.0)
         record = with_py_spy if tool == "py-spy" else with_perf
-        status = record(broker, seconds, BUILD / f"profile-{name}.svg")
+        status = record(broker, seconds, into / f"profile-{name}.svg")
         worker.join(120)
     return status
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from bench.apache_kafka import parse_consumed, parse_end_to_end, parse_produced
 from bench.frames import batch_of, produce_frame, values_of
-from bench.profile import find
-from bench.results import Results
+from bench.profile import find, lost
+from bench.results import Metric, Results
 from bench.rows.growth import commit_frames
 from bench.spark_rows import complaint, merge
 
@@ -119,3 +119,18 @@ def test_a_row_to_profile_is_found_by_its_title_or_by_words():
     assert find(title).title == title
     assert find("zstd 1 MiB acks=1 12 1 KB").title == title
     assert find("no such row") is None
+
+
+def test_rows_that_were_lost_are_profiled_in_their_order_if_they_can_be():
+    results = Results()
+    commits, streams = "2,000 groups commit offsets on 10 connections", "one record beside two 1 MiB streams"
+    for title, ours in (
+        (commits, 1.0),
+        ("start, empty", 1.0),
+        (streams, 1.0),
+        ("1 record per request, 50 connections", 3.0),
+    ):
+        results.add("C", title, Metric("rate", "/s"), "moldau", ours)
+        results.add("C", title, Metric("rate", "/s"), "Kafka", 2.0)
+    assert [row.title for row in lost(results)] == [streams, commits]
+    assert lost(Results()) == []
