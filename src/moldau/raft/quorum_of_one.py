@@ -106,8 +106,8 @@ class QuorumOfOne:
 
     def start(self) -> None:
         """Opens the log, begins a new epoch, replays what is committed. When it returns, this node leads."""
+        # A new directory survives a power cut once the log in it was flushed; nothing is promised before that.
         self._disk.make_directories(self.directory)
-        self._disk.sync_directory(posixpath.dirname(self.directory))
         self._lock = self._disk.lock(posixpath.join(self.directory, _LOCK_FILE))
         if self._lock is None:
             raise MetadataError(f"another process is using the metadata log in {self.directory}")

@@ -18,8 +18,8 @@ class CheckpointError(MoldauError):
     """A checkpoint file that does not say what it should."""
 
 
-def replace_file(disk: Disk, path: str, content: bytes) -> None:
-    """Puts `content` at `path`, atomically and durably."""
+def replace_file(disk: Disk, path: str, content: bytes, *, sync_directory: bool = True) -> None:
+    """Puts `content` at `path`, atomically and durably; without `sync_directory` durably once the caller does that."""
     temporary = path + ".tmp"
     file = disk.open(temporary, create=True)
     try:
@@ -29,7 +29,8 @@ def replace_file(disk: Disk, path: str, content: bytes) -> None:
     finally:
         file.close()
     disk.rename(temporary, path)
-    disk.sync_directory(posixpath.dirname(path))
+    if sync_directory:
+        disk.sync_directory(posixpath.dirname(path))
 
 
 def sync_file(disk: Disk, path: str) -> None:
@@ -42,9 +43,11 @@ def sync_file(disk: Disk, path: str) -> None:
             file.close()
 
 
-def write_checkpoint(disk: Disk, path: str, lines: Sequence[str], *, version: int = 0) -> None:
+def write_checkpoint(
+    disk: Disk, path: str, lines: Sequence[str], *, version: int = 0, sync_directory: bool = True
+) -> None:
     text = "\n".join([str(version), str(len(lines)), *lines, ""])
-    replace_file(disk, path, text.encode())
+    replace_file(disk, path, text.encode(), sync_directory=sync_directory)
 
 
 def read_checkpoint(disk: Disk, path: str, *, version: int = 0) -> list[str]:

@@ -80,7 +80,7 @@ class Durability:
         if up_to <= self.recovery_point:
             return
         try:
-            self._epochs.flush()
+            self._epochs.flush(sync_directory=False)  # it is done below, before anybody counts on any of this
             for segment in self._segments.from_offset(self.recovery_point):
                 if segment.base_offset < up_to:
                     segment.flush()

@@ -97,11 +97,11 @@ class EpochCache:
             self._entries.clear()
             self._changed()
 
-    def flush(self) -> None:
-        """Brings the file up to date, durably. Nothing happens if it is."""
+    def flush(self, *, sync_directory: bool = True) -> None:
+        """Brings the file up to date, durably (see `replace_file`). Nothing happens if it is."""
         if self._dirty:
             lines = [f"{entry.epoch} {entry.start_offset}" for entry in self._entries]
-            write_checkpoint(self._disk, self.path, lines)
+            write_checkpoint(self._disk, self.path, lines, sync_directory=sync_directory)
             self._dirty = False
 
     def _changed(self) -> None:

@@ -328,6 +328,24 @@ def test_older_snapshots_are_removed_and_unfinished_ones_ignored(room: Room) -> 
     assert not list(room.directory.glob("*.part"))
 
 
+def test_a_first_start_forces_each_directory_to_disk_when_all_is_in_it(room: Room) -> None:
+    synced: list[tuple[str, list[str]]] = []
+
+    class Watched(RealDisk):
+        def sync_directory(self, path: str) -> None:
+            synced.append((path, [name for name in self.list(path) if not name.startswith(".")]))
+            super().sync_directory(path)
+
+    room.disk = Watched()
+    room.start()
+    log, state, epochs = f"{0:020}.log", "quorum-state", "leader-epoch-checkpoint"
+    assert synced == [
+        (str(room.directory), [log, state]),
+        (str(room.directory), [log, epochs, state]),
+        (str(room.path), ["__cluster_metadata-0"]),
+    ], "an epoch is written down before it is used; the rest is worth something once the last of these is done"
+
+
 def test_a_snapshot_is_due_when_the_log_outgrows_the_state(room: Room) -> None:
     loader = MetadataLoader()
     quorum, _ = room.start(listener=loader)
