@@ -10,7 +10,9 @@ that bounds the memory they need together.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Hashable, Iterable
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
+from heapq import merge
+from itertools import islice
 from types import GeneratorType
 from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
 
@@ -19,6 +21,7 @@ from moldau.deferred import Deferred, pass_on
 T = TypeVar("T")
 U = TypeVar("U")
 H = TypeVar("H", bound=Hashable)
+C = TypeVar("C", str, bytes, tuple[bytes, int])
 
 # What is yielded does not matter to whoever runs the work.
 Work: TypeAlias = Generator[Any, None, T]
@@ -28,6 +31,8 @@ SLICE_SECONDS: Final = 0.004
 FIRST_SLICE_SECONDS: Final = 0.001
 # How many pieces of work take turns.
 AT_ONCE: Final = 4
+# How many things are put in order in one go.
+_SORTED_AT_ONCE: Final = 2048
 
 
 class Soon(Protocol):
@@ -170,3 +175,26 @@ def distinct(items: Iterable[H]) -> Work[list[H]]:
         if not number % 256:
             yield
     return list(seen)
+
+
+def pieces(items: Iterable[T], size: int = 128) -> Iterator[list[T]]:
+    """The items, some at a time: who works through very many of them pauses after each piece."""
+    left = iter(items)
+    while piece := list(islice(left, size)):
+        yield piece
+
+
+def in_order(items: Iterable[C]) -> Work[list[C]]:
+    """As `sorted`."""
+    runs = []
+    for run in pieces(items, _SORTED_AT_ONCE):
+        run.sort()
+        runs.append(run)
+        yield
+    if len(runs) <= 1:
+        return runs[0] if runs else []
+    ordered: list[C] = []
+    for piece in pieces(merge(*runs)):
+        ordered += piece
+        yield
+    return ordered

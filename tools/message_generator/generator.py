@@ -118,11 +118,11 @@ def _class(out: Source, message: Message, struct: Struct) -> None:
         StructWriter(out, message, struct).emit()
         out.line()
         StructReader(out, message, struct).emit()
-        # What a server reads and writes may be large: it does so in slices.
+        # What a server reads and writes may be large, and so may what a coordinator stores: it does so in slices.
         if message.kind == "request" and struct.holds_arrays:
             out.line()
             StructReader(out, message, struct, in_slices=True).emit()
-        if message.kind == "response" and struct.holds_many:
+        if message.kind in ("response", "value") and struct.holds_many:
             out.line()
             StructWriter(out, message, struct, in_slices=True).emit()
 

@@ -21,6 +21,8 @@ logger = logging.getLogger("moldau.coordinator")
 
 # How long one turn of the loop may be busy with loading, in seconds.
 _TURN: Final = 0.005
+# Records of one batch between two looks at the clock.
+_PIECE: Final = 16
 
 
 class Loading:
@@ -76,16 +78,17 @@ class Loading:
         while True:
             data, end = self._log.read(partition, offset, self._slice_bytes)
             for following in self._replay(data, offset):
-                offset = following
-                self._writer.loaded_to(offset, self._log.high_watermark(partition))
+                if following is not None:
+                    offset = following
+                    self._writer.loaded_to(offset, self._log.high_watermark(partition))
                 yield
             if offset >= end or not data:
                 # Compaction may have taken the last batches: then the end is further than any record.
                 self._writer.loaded_to(max(offset, end), self._log.high_watermark(partition))
                 return
 
-    def _replay(self, data: bytes, offset: int) -> Iterator[int]:
-        """Replays batch by batch; the offset after each."""
+    def _replay(self, data: bytes, offset: int) -> Iterator[int | None]:
+        """Replays batch by batch; the offset after each, and None where a batch can be left for a while."""
         position, shard = 0, self._writer.shard
         for header in scan_batches(data, 0, len(data), check_crc=False):
             start, position = position, position + header.size
@@ -94,17 +97,21 @@ class Loading:
             producer = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
             if header.is_transactional:
                 producer = (header.producer_id, header.producer_epoch)
-            for record in decode_batch(data, start, position, check_crc=False):
+            for number, record in enumerate(decode_batch(data, start, position, check_crc=False), 1):
+                if not number % _PIECE:
+                    yield None
                 if header.is_control:
                     marker = read_end_transaction(record)
                     if marker is not None:
-                        shard.replay_marker(*producer, marker.committed)
+                        for _ in shard.replay_marker(*producer, marker.committed) or ():
+                            yield None
                     continue
                 decoded = decode_record(self._types, record.key, record.value)
                 if decoded is None:
                     self._pass_over(record.key)
                 elif record.offset >= offset:
-                    shard.replay(decoded, record.offset, *producer)
+                    for _ in shard.replay(decoded, record.offset, *producer) or ():
+                        yield None
             yield header.next_offset
 
     def _pass_over(self, key: bytes | None) -> None:

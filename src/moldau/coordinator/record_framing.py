@@ -13,6 +13,8 @@ from typing import Final, NamedTuple
 from moldau.coordinator.shard import CoordinatorRecord
 from moldau.errors import ProtocolError
 from moldau.protocol.message import Message
+from moldau.protocol.wire import Writer
+from moldau.slicing import Work
 
 _KEY_VERSION: Final = 0
 _INT16: Final = Struct(">h")
@@ -31,10 +33,13 @@ def encode_key(key: Message) -> bytes:
     return _INT16.pack(key.API_KEY) + key.encode(_KEY_VERSION)
 
 
-def encode_value(record: CoordinatorRecord) -> bytes | None:
+def encode_value(record: CoordinatorRecord) -> Work[bytes | None]:
     if record.value is None:
         return None
-    return _INT16.pack(record.value_version) + record.value.encode(record.value_version)
+    out = Writer()
+    out.buffer += _INT16.pack(record.value_version)
+    yield from record.value.write_in_slices(out, record.value_version)
+    return bytes(out.buffer)
 
 
 def decode_record(types: RecordTypes, key: bytes | None, value: bytes | None) -> CoordinatorRecord | None:

@@ -15,14 +15,15 @@ from moldau.coordinator.loading import Loading
 from moldau.coordinator.partition_hash import partition_for
 from moldau.coordinator.partition_log import PartitionLog
 from moldau.coordinator.record_framing import RecordTypes
-from moldau.coordinator.shard import Result, Shard, ShardContext
-from moldau.coordinator.write_path import ShardWriter
+from moldau.coordinator.shard import Shard, ShardContext
+from moldau.coordinator.write_path import Operation, ShardWriter
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
 from moldau.protocol.records import Compression, EndTransaction
 from moldau.runtime.ports import Clock, Loop
+from moldau.slicing import Slicer, Work
 from moldau.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 
 logger = logging.getLogger("moldau.coordinator")
@@ -47,6 +48,7 @@ class CoordinatorRuntime(Generic[S]):
         load_slice: int = LOAD_SLICE,
         commit_timeout_ms: int = COMMIT_TIMEOUT_MS,
         compression: int = Compression.NONE,
+        slicer: Slicer | None = None,
     ) -> None:
         self.topic = topic
         self.image: MetadataImage = EMPTY_IMAGE
@@ -58,6 +60,7 @@ class CoordinatorRuntime(Generic[S]):
         self._load_slice = load_slice
         self._commit_timeout_ms = commit_timeout_ms
         self._compression = compression
+        self._slicer = Slicer(loop, clock) if slicer is None else slicer
         self._active: dict[int, ShardWriter[S]] = {}
         self._loading: dict[int, tuple[ShardWriter[S], Loading]] = {}
         # The newest epoch each partition was loaded or unloaded with: an older message changes nothing.
@@ -76,13 +79,14 @@ class CoordinatorRuntime(Generic[S]):
         self,
         name: str,
         partition: int,
-        operation: Callable[[S], Result[T]],
+        operation: Operation[S, T],
         *,
         producer_id: int = NO_PRODUCER_ID,
         producer_epoch: int = NO_PRODUCER_EPOCH,
         transactional: bool = False,
     ) -> Deferred[T]:
-        """Decides and applies now; the answer comes when the high watermark has passed the records.
+        """Decides and applies, now or as soon as those before it are done; the answer comes when the high watermark has
+        passed the records.
 
         `name` says what it is to whoever reads a log. Every failure arrives in the Deferred, as a KafkaError.
         """
@@ -97,7 +101,7 @@ class CoordinatorRuntime(Generic[S]):
             operation, producer_id=producer_id, producer_epoch=producer_epoch, transactional=transactional
         )
 
-    def write_all(self, name: str, operation: Callable[[S], Result[T]]) -> list[Deferred[T]]:
+    def write_all(self, name: str, operation: Operation[S, T]) -> list[Deferred[T]]:
         """The same operation on every shard that is loaded here."""
         return [self.write(name, partition, operation) for partition in list(self._active)]
 
@@ -159,6 +163,7 @@ class CoordinatorRuntime(Generic[S]):
             self._clock,
             commit_timeout_ms=self._commit_timeout_ms,
             compression=self._compression,
+            slicer=self._slicer,
         )
         loading = Loading(
             writer,
@@ -180,7 +185,7 @@ class CoordinatorRuntime(Generic[S]):
         self._active[partition] = writer
         self._log.watch(writer.partition, writer.high_watermark_moved)
         writer.advance(self._log.high_watermark(writer.partition))
-        writer.shard.on_loaded(self.image)
+        self._go_on(writer.shard.on_loaded(self.image))
 
     def unload(self, partition: int, leader_epoch: int | None) -> None:
         """Another broker leads the partition in `leader_epoch`; None when the partition is gone altogether."""
@@ -207,7 +212,11 @@ class CoordinatorRuntime(Generic[S]):
         """A new image of the metadata; loading and unloading are asked for separately."""
         self.image = image
         for writer in list(self._active.values()):
-            writer.shard.on_new_image(image, delta)
+            self._go_on(writer.shard.on_new_image(image, delta))
+
+    def _go_on(self, more: Work[None] | None) -> None:
+        if more is not None:
+            self._slicer.run(more)
 
     def close(self) -> None:
         for partition in [*self._loading, *self._active]:

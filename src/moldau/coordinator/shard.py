@@ -1,6 +1,7 @@
 """What a coordinator's state machine is made of: the records it writes, the result of an operation, the shard itself.
 
-An operation looks at the shard and returns a `Result`; it changes nothing that is stored. Only `replay` does, called
+An operation looks at the shard and returns a `Result`, or work that comes to one where it may take long (see
+`moldau.slicing`); no other operation runs meanwhile. It changes nothing that is stored. Only `replay` does, called
 with the same records after the operation, after a restart, and on a new leader: there is one way to get to a state.
 Time and chance are given to an operation as arguments, so a shard is tested without either.
 """
@@ -14,6 +15,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.message import Message
+from moldau.slicing import Work
 from moldau.timeline import Decision, SnapshotRegistry
 from moldau.types import TopicPartition
 
@@ -36,7 +38,7 @@ class Result(Decision[CoordinatorRecord, T]):
 
 
 # What a timeout does: the wall clock at that moment is all it is given.
-TimeoutOperation = Callable[[int], Result[None]]
+TimeoutOperation = Callable[[int], "Result[None] | Work[Result[None]]"]
 
 
 class Timers(Protocol):
@@ -65,20 +67,23 @@ class ShardContext(NamedTuple):
 class Shard(Protocol):
     """One partition of an internal topic, in memory."""
 
-    def replay(self, record: CoordinatorRecord, offset: int, producer_id: int, producer_epoch: int) -> None:
-        """Applies one record; the producer is -1 unless the record is part of a transaction."""
+    def replay(
+        self, record: CoordinatorRecord, offset: int, producer_id: int, producer_epoch: int
+    ) -> Work[None] | None:
+        """Applies one record; the producer is -1 unless the record is part of a transaction. A record that says very
+        much is applied by the work that is returned."""
         ...
 
-    def replay_marker(self, producer_id: int, producer_epoch: int, committed: bool) -> None:
+    def replay_marker(self, producer_id: int, producer_epoch: int, committed: bool) -> Work[None] | None:
         """A transaction of this producer has ended in the partition."""
         ...
 
-    def on_loaded(self, image: MetadataImage) -> None:
-        """The whole partition was replayed; timers may be started."""
+    def on_loaded(self, image: MetadataImage) -> Work[None] | None:
+        """The whole partition was replayed; timers may be started, while operations go on."""
         ...
 
     def on_unloaded(self) -> None:
         """Another broker takes over: whoever waits inside the shard must be told NOT_COORDINATOR."""
         ...
 
-    def on_new_image(self, image: MetadataImage, delta: MetadataDelta) -> None: ...
+    def on_new_image(self, image: MetadataImage, delta: MetadataDelta) -> Work[None] | None: ...

@@ -2,18 +2,19 @@
 
     decide (records, response) -> replay -> append one batch -> [high watermark] -> response
 
-Operations on a shard run one at a time. One that is asked for while another is running (an answer that was just given
-lets a connection go on, and its next request is for the same shard) waits until that one has been appended. If the
-append fails, the timeline takes the change back and the caller gets the error, so memory and log never differ.
+Operations on a shard run one at a time, in the order they were asked for. One may take long (a group over ten thousand
+topics, offsets of ten thousand groups): then deciding, encoding and replaying go on in slices, and those behind it wait
+while the loop serves everybody else. If the append fails, the timeline takes the change back and the caller gets the
+error, so memory and log never differ.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from types import GeneratorType
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 from moldau.coordinator.partition_log import PartitionLog
 from moldau.coordinator.record_framing import encode_key, encode_value
@@ -23,6 +24,7 @@ from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.records import BatchBuilder, BatchFields, EndTransaction, encode_batch, end_transaction_record
 from moldau.runtime.ports import Clock, Loop, TimerHandle
+from moldau.slicing import Slicer, Work
 from moldau.timeline import DeferredEventQueue, SnapshotRegistry
 from moldau.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 
@@ -35,6 +37,10 @@ T = TypeVar("T")
 RETRY_MS: Final = 500
 # What a record costs at most besides key and value.
 _RECORD_OVERHEAD: Final = 40
+# Records that are looked for, encoded or replayed between two pauses.
+_PIECE: Final = 32
+
+Operation: TypeAlias = Callable[[S], "Result[T] | Work[Result[T]]"]
 
 _NOT_HERE: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.FENCED_LEADER_EPOCH)
 _NOT_NOW: Final = (
@@ -54,6 +60,13 @@ def coordinator_error(error: KafkaError) -> KafkaError:
     return error
 
 
+class _Step(NamedTuple):
+    """One operation that waits for its turn or has it."""
+
+    begin: Callable[[], Work[None]]
+    answer: Deferred[Any]
+
+
 class ShardWriter(Generic[S]):
     """One loaded (or loading) shard with its timers, its snapshots and the answers that wait."""
 
@@ -68,6 +81,7 @@ class ShardWriter(Generic[S]):
         *,
         commit_timeout_ms: int,
         compression: int,
+        slicer: Slicer | None = None,
     ) -> None:
         self.partition = partition
         self.epoch = epoch
@@ -81,15 +95,17 @@ class ShardWriter(Generic[S]):
         self._clock = clock
         self._commit_timeout_ms = commit_timeout_ms
         self._compression = compression
+        self._slicer = Slicer(loop, clock) if slicer is None else slicer
         self._waiting = DeferredEventQueue()
-        self._busy = False
-        self._next: deque[Callable[[], None]] = deque()
+        self._steps: deque[_Step] = deque()
+        # Somebody works through the steps; and within that, a batch is being handed to the log.
+        self._running = self._appending = False
         self._closed = False
 
     # ------------------------------------------------------------------------------------------------- operations
 
     def write(
-        self, operation: Callable[[S], Result[T]], *, producer_id: int, producer_epoch: int, transactional: bool
+        self, operation: Operation[S, T], *, producer_id: int, producer_epoch: int, transactional: bool
     ) -> Deferred[T]:
         answer: Deferred[T] = Deferred()
         # No sequence: a coordinator writes on behalf of the producer, it is not the producer.
@@ -100,20 +116,17 @@ class ShardWriter(Generic[S]):
             compression=self._compression,
         )
 
-        def run() -> None:
-            if self._closed:
-                answer.fail(KafkaError(ErrorCode.NOT_COORDINATOR))
-                return
+        def run() -> Work[None]:
             before = self.last_written
             self.registry.create(before)
             try:
-                result = operation(self.shard)
+                result = yield from _decided(operation(self.shard))
             except KafkaError as error:
                 self.registry.revert_to(before)
                 answer.fail(error)
                 return
             try:
-                self._append(result, fields)
+                yield from self._append(result, fields)
             except KafkaError as error:
                 failed = coordinator_error(error)
                 if result.done is not None:
@@ -124,17 +137,17 @@ class ShardWriter(Generic[S]):
             # leader, or by the one before it, whose last records were read from the log and nobody here waits for.
             self._park(self.last_written, result, answer)
 
-        self._run(run)
+        self._run(_Step(run, answer))
         return answer
 
     def write_marker(self, producer_id: int, producer_epoch: int, marker: EndTransaction) -> Deferred[None]:
         """Ends a transaction in this partition: a control batch, which the shard replays like a record."""
         answer: Deferred[None] = Deferred()
 
-        def run() -> None:
-            if self._closed:
-                answer.fail(KafkaError(ErrorCode.NOT_COORDINATOR))
-                return
+        def replay() -> Work[None]:
+            yield from self.shard.replay_marker(producer_id, producer_epoch, marker.committed) or ()
+
+        def run() -> Work[None]:
             batch = encode_batch(
                 [end_transaction_record(marker, self._clock.now_ms())],
                 is_control=True,
@@ -143,75 +156,112 @@ class ShardWriter(Generic[S]):
                 producer_epoch=producer_epoch,
             )
             try:
-                self._apply(lambda: self.shard.replay_marker(producer_id, producer_epoch, marker.committed), batch)
+                yield from self._apply(replay(), batch)
             except KafkaError as error:
                 answer.fail(coordinator_error(error))
                 return
             self._park(self.last_written, Result((), None), answer)
 
-        self._run(run)
+        self._run(_Step(run, answer))
         return answer
 
-    def _run(self, step: Callable[[], None]) -> None:
-        if self._busy:
-            self._next.append(step)
-            return
-        self._busy = True
+    def _run(self, step: _Step) -> None:
+        self._steps.append(step)
+        if not self._running:
+            self._running = True
+            self._slicer.run(self._work_through())
+
+    def _work_through(self) -> Work[None]:
+        """The steps that wait, one after the other, and those that come meanwhile."""
         try:
-            step()
+            while self._steps:
+                step = self._steps.popleft()
+                if self._closed:
+                    step.answer.fail(KafkaError(ErrorCode.NOT_COORDINATOR))
+                else:
+                    yield from self._do(step)
+                if self._steps:
+                    yield
         finally:
-            self._busy = False
-            self.advance(self.committed)
-        while self._next and not self._busy:
-            self._run(self._next.popleft())
+            self._running = False
 
-    def _append(self, result: Result[Any], fields: BatchFields) -> None:
+    def _do(self, step: _Step) -> Work[None]:
+        work = step.begin()
+        try:
+            for _ in work:
+                yield
+                if self._closed:
+                    # What it has changed so far is given up with the shard.
+                    work.close()
+                    step.answer.fail(KafkaError(ErrorCode.NOT_COORDINATOR))
+                    return
+        except Exception as error:  # a fault of ours: whoever asked is told, those behind it go on
+            if step.answer.settled:
+                logger.exception("an operation on %s went wrong", self.partition)
+            else:
+                step.answer.fail(error)
+
+    def _append(self, result: Result[Any], fields: BatchFields) -> Work[None]:
+        """In one batch, or in several where the records need not stay together and are too many for one."""
         limit = self._log.max_batch_size(self.partition)
-        for records, batch in self._batches(result.records, fields, limit, result.atomic):
-            self._apply(partial(self._replay, records if result.replay else (), fields), batch)
+        now = self._clock.now_ms()
+        records: list[CoordinatorRecord] = []
+        size, builder = 0, BatchBuilder()
+        found: Iterable[CoordinatorRecord | None] = result.records if result.stream is None else result.stream
+        for number, record in enumerate(found, 1):
+            if record is not None:
+                key, value = encode_key(record.key), (yield from encode_value(record))
+                cost = len(key) + len(value or b"") + _RECORD_OVERHEAD
+                if not result.atomic and records and size + cost > limit:
+                    yield from self._append_batch(records, builder, fields, limit, replay=result.replay)
+                    records, size, builder = [], 0, BatchBuilder()
+                builder.append(now, key, value, ())
+                records.append(record)
+                size += cost
+            if record is None or not number % _PIECE:
+                yield
+        if records:
+            yield from self._append_batch(records, builder, fields, limit, replay=result.replay)
 
-    def _apply(self, replay: Callable[[], None], batch: bytes) -> None:
+    def _append_batch(
+        self,
+        records: Sequence[CoordinatorRecord],
+        builder: BatchBuilder,
+        fields: BatchFields,
+        limit: int,
+        *,
+        replay: bool,
+    ) -> Work[None]:
+        batch = builder.build(**fields)
+        if len(batch) > limit:
+            raise KafkaError(
+                ErrorCode.MESSAGE_TOO_LARGE,
+                f"The change takes {len(batch)} bytes in {self.partition}, which allows {limit}.",
+            )
+        yield from self._apply(self._replay(records if replay else (), fields), batch)
+
+    def _apply(self, replay: Work[None], batch: bytes) -> Work[None]:
         before = self.last_written
         self.registry.create(before)
         try:
-            replay()
+            yield from replay
+            self._appending = True
             self.last_written = self._log.append(self.partition, bytearray(batch))
         except BaseException:
             self.registry.revert_to(before)
             raise
+        finally:
+            self._appending = False
+        self.advance(self.committed)
 
-    def _replay(self, records: Sequence[CoordinatorRecord], fields: BatchFields) -> None:
+    def _replay(self, records: Sequence[CoordinatorRecord], fields: BatchFields) -> Work[None]:
         in_transaction = fields["is_transactional"]
         producer_id = fields["producer_id"] if in_transaction else NO_PRODUCER_ID
         producer_epoch = fields["producer_epoch"] if in_transaction else NO_PRODUCER_EPOCH
         for index, record in enumerate(records):
-            self.shard.replay(record, self.last_written + index, producer_id, producer_epoch)
-
-    def _batches(
-        self, records: Sequence[CoordinatorRecord], fields: BatchFields, limit: int, atomic: bool
-    ) -> list[tuple[Sequence[CoordinatorRecord], bytes]]:
-        """One batch, or several where the records need not stay together and are too many for one."""
-        if not records:
-            return []
-        now = self._clock.now_ms()
-        batches: list[tuple[Sequence[CoordinatorRecord], bytes]] = []
-        start, size, builder = 0, 0, BatchBuilder()
-        for index, record in enumerate(records):
-            key, value = encode_key(record.key), encode_value(record)
-            cost = len(key) + len(value or b"") + _RECORD_OVERHEAD
-            if not atomic and index > start and size + cost > limit:
-                batches.append((records[start:index], builder.build(**fields)))
-                start, size, builder = index, 0, BatchBuilder()
-            builder.append(now, key, value, ())
-            size += cost
-        batches.append((records[start:], builder.build(**fields)))
-        for _, batch in batches:
-            if len(batch) > limit:
-                raise KafkaError(
-                    ErrorCode.MESSAGE_TOO_LARGE,
-                    f"The change takes {len(batch)} bytes in {self.partition}, which allows {limit}.",
-                )
-        return batches
+            yield from self.shard.replay(record, self.last_written + index, producer_id, producer_epoch) or ()
+            if not (index + 1) % _PIECE:
+                yield
 
     def _park(self, offset: int, result: Result[T], answer: Deferred[T]) -> None:
         timer: TimerHandle | None = None
@@ -245,13 +295,15 @@ class ShardWriter(Generic[S]):
         """A timeout whose records could not be written is tried again, unless it has changed the shard already."""
         again = True
 
-        def run(_: S) -> Result[None]:
+        def run(_: S) -> Work[Result[None]]:
             nonlocal again
-            result = operation(self._clock.now_ms())
+            result = yield from _decided(operation(self._clock.now_ms()))
             again = result.replay
             return result
 
         def settled(_: None, error: BaseException | None) -> None:
+            if error is not None and not isinstance(error, KafkaError):
+                logger.error("the timeout %s of %s went wrong", key, self.partition, exc_info=error)
             if isinstance(error, KafkaError) and again and not self._closed and not self.timers.is_scheduled(key):
                 logger.info("the timeout %s of %s is tried again: %s", key, self.partition, error)
                 self.timers.schedule(key, RETRY_MS, operation)
@@ -275,8 +327,8 @@ class ShardWriter(Generic[S]):
     def advance(self, high_watermark: int) -> None:
         if high_watermark > self.committed:
             self.committed = high_watermark
-        if self._busy:
-            # It moved inside an append whose operation has not finished; `_run` comes back to it.
+        if self._appending:
+            # It moved inside an append that has not returned; `_apply` comes back to it.
             return
         # What lies before the high watermark can no longer be taken back. While loading nothing is kept before it.
         if self.committed >= self.last_written:
@@ -290,6 +342,12 @@ class ShardWriter(Generic[S]):
         self.timers.cancel_all()
         self._waiting.fail_all(KafkaError(ErrorCode.NOT_COORDINATOR))
         self.shard.on_unloaded()
+
+
+def _decided(outcome: Result[T] | Work[Result[T]]) -> Work[Result[T]]:
+    if isinstance(outcome, GeneratorType):
+        outcome = yield from outcome
+    return cast("Result[T]", outcome)
 
 
 def _unexpected(error: BaseException) -> KafkaError:

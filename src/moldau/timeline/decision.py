@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from moldau.errors import KafkaError
@@ -23,3 +23,6 @@ class Decision(NamedTuple, Generic[Record, Response]):
     replay: bool = True
     # Called once, with None when the records are committed, else with the reason why they may not be.
     done: Callable[[KafkaError | None], None] | None = None
+    # In place of the records where they are very many and not atomic: each is looked for when the one before it has
+    # been taken, and None says that there was none for a while.
+    stream: Iterator[Record | None] | None = None

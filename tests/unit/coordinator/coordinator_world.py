@@ -11,6 +11,7 @@ from typing import Any
 
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.records import assign_offsets, read_header
+from moldau.slicing import SLICE_SECONDS
 from moldau.types import TopicPartition
 
 
@@ -57,6 +58,12 @@ class FakeTime:
     def settle(self) -> None:
         self.advance(0)
 
+    def turn(self) -> None:
+        """What was asked for before now, and nothing that follows from it."""
+        soon, self._soon = self._soon, []
+        for callback in soon:
+            callback()
+
     def advance(self, ms: int) -> None:
         end = self._now + ms
         while True:
@@ -69,6 +76,17 @@ class FakeTime:
             if timer.callback is not None:
                 timer.callback()
         self._now = end
+
+
+class Hurry:
+    """A clock on which every slice of work is over after one step."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def monotonic(self) -> float:
+        self._now += SLICE_SECONDS * 0.75
+        return self._now
 
 
 class SeededRandom:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ from moldau.protocol.messages.join_group import JoinGroupRequest, JoinGroupReque
 from moldau.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from moldau.protocol.messages.list_groups import ListGroupsRequest
 from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from moldau.slicing import run_whole
 
 REWRITE = "MOLDAU_REWRITE_TRANSCRIPTS"
 
@@ -55,7 +57,21 @@ def check_transcript(path: Path) -> None:
     assert played == written
 
 
-def play(text: str) -> str:
+def check_in_slices(path: Path) -> None:
+    """The same answers, whoever of those who are answered together is told first."""
+    written = path.read_text()
+    assert _sorted_answers(play(written, hurry=True)) == _sorted_answers(written)
+
+
+def _sorted_answers(text: str) -> list[str]:
+    return [
+        line
+        for is_answer, lines in groupby(text.splitlines(), key=lambda line: line.startswith("> "))
+        for line in (sorted(lines) if is_answer else lines)
+    ]
+
+
+def play(text: str, *, hurry: bool = False) -> str:
     stage: Stage | None = None
     lines: list[str] = []
     for line in text.splitlines():
@@ -64,16 +80,16 @@ def play(text: str) -> str:
         lines.append(line)
         words = line.split()
         if words and words[0] == "settings":
-            stage = Stage(dict(word.split("=", 1) for word in words[1:]))
+            stage = Stage(dict(word.split("=", 1) for word in words[1:]), hurry)
         elif words and not line.startswith("#"):
-            stage = stage or Stage({})
+            stage = stage or Stage({}, hurry)
             lines += [f"> {answer}" for answer in stage.play(words)]
     return "\n".join(lines) + "\n"
 
 
 class Stage:
-    def __init__(self, settings: dict[str, str]) -> None:
-        self.world = GroupWorld(settings)
+    def __init__(self, settings: dict[str, str], hurry: bool) -> None:
+        self.world = GroupWorld(settings, hurry=hurry)
         self.ids: dict[str, str] = {}
         self.names: dict[str, str] = {}
         self.epochs: dict[str, int] = {}
@@ -303,13 +319,13 @@ class Stage:
 
     def _list(self, plain: list[str], options: dict[str, str]) -> None:
         request = ListGroupsRequest(states_filter=plain)
-        groups = self.world.groups.list_groups(request).groups
+        groups = run_whole(self.world.groups.list_groups(request)).groups
         rows = [f"{group.group_id} {group.group_type} {group.group_state}" for group in groups]
         self.answers.append("; ".join(sorted(rows)) or "no groups")
 
     def _describe(self, plain: list[str], options: dict[str, str]) -> None:
         (group,) = plain
-        (consumer,) = self.world.groups.describe_consumer_groups([group])
+        consumer = run_whole(self.world.groups.describe_consumer_group(group))
         if not consumer.error_code:
             epochs = f"epoch {consumer.group_epoch}, assigned at {consumer.assignment_epoch}"
             self.answers.append(f"{group} {consumer.group_state}, {epochs}, {consumer.assignor_name}")
@@ -320,7 +336,7 @@ class Stage:
                 name = self._name(member.member_id)
                 self.answers.append(f"  {name}{kind} at {member.member_epoch} has {has}, should have {wants}")
             return
-        (classic,) = self.world.groups.describe_groups([group], 5)
+        classic = run_whole(self.world.groups.describe_group(group, 5))
         self.answers.append(f"{group} {classic.group_state} {classic.protocol_type} {classic.protocol_data}".strip())
         for row in sorted(classic.members, key=lambda each: self._name(each.member_id)):
             self.answers.append(f"  {self._name(row.member_id)} has {_shown(row.member_assignment)}")

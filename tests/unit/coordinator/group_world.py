@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from coordinator_world import FakeTime, MemoryLog, PatientWorkers, SeededRandom
+from coordinator_world import FakeTime, Hurry, MemoryLog, PatientWorkers, SeededRandom
 
 from moldau.config.broker import BrokerConfig
 from moldau.coordinator.group.coordinator import GroupCoordinator
@@ -18,6 +18,7 @@ from moldau.protocol.messages.feature_level_record import FeatureLevelRecord
 from moldau.protocol.messages.partition_record import PartitionRecord
 from moldau.protocol.messages.remove_topic_record import RemoveTopicRecord
 from moldau.protocol.messages.topic_record import TopicRecord
+from moldau.slicing import Slicer
 from moldau.types import TopicPartition
 
 OFFSETS = TopicPartition(OFFSETS_TOPIC, 0)
@@ -26,8 +27,11 @@ SETTINGS = {"log.dirs": "/unused", "group.initial.rebalance.delay.ms": "0"}
 
 
 class GroupWorld:
-    def __init__(self, settings: Mapping[str, str] | None = None, seed: int = 1) -> None:
+    """With `hurry` whatever can be left for a while is left at once, and goes on in the next turn."""
+
+    def __init__(self, settings: Mapping[str, str] | None = None, seed: int = 1, *, hurry: bool = False) -> None:
         self.time = FakeTime()
+        self.slicer = Slicer(self.time, Hurry() if hurry else self.time)
         self.log = MemoryLog()
         self.config = BrokerConfig.parse({**SETTINGS, **(settings or {})})
         self.random = SeededRandom(seed)
@@ -41,7 +45,7 @@ class GroupWorld:
         self.reload()
 
     def _start(self) -> GroupCoordinator:
-        return GroupCoordinator(self.config, self.log, self.time, self.time, self.random, self.workers)
+        return GroupCoordinator(self.config, self.log, self.time, self.time, self.random, self.workers, self.slicer)
 
     @property
     def shard(self) -> GroupShard:
@@ -64,6 +68,17 @@ class GroupWorld:
             delta.replay(record)
         self.image = delta.apply(self.image.offset + 1, 1)
         self.groups.on_image(delta, self.image)
+
+    def create_topics(self, count: int, partitions: int = 1) -> list[str]:
+        """Their names."""
+        names, records = [], []
+        for _ in range(count):
+            self._topic_number += 1
+            topic_id = self._topic_number.to_bytes(16, "big")
+            names.append(f"topic-{self._topic_number}")
+            records += [TopicRecord(name=names[-1], topic_id=topic_id), *_partitions(topic_id, 0, partitions)]
+        self.change(records)
+        return names
 
     def create_topic(self, name: str, partitions: int) -> None:
         self._topic_number += 1

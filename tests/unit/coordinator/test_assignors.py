@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from moldau.coordinator.group.assignors import ASSIGNORS, Problem, Subscriber, assign_range, assign_uniform
 from moldau.coordinator.group.consumer_member import Assignment, partitions_of
+from moldau.slicing import run_whole
 
 TOPICS = [bytes([number]) * 16 for number in range(1, 5)]
 
@@ -42,15 +43,15 @@ def moved_on(problem: Problem, assigned: dict[str, Assignment]) -> Problem:
 @given(problems())
 def test_every_partition_goes_to_one_subscriber(problem: Problem) -> None:
     for assign in ASSIGNORS.values():
-        assigned = assign(problem)
+        assigned = run_whole(assign(problem))
         check(problem, assigned)
-        assert assign(moved_on(problem, assigned)) == assigned, "nothing changed, so nothing moves"
+        assert run_whole(assign(moved_on(problem, assigned))) == assigned, "nothing changed, so nothing moves"
 
 
 @settings(max_examples=150)
 @given(problems(same=True), st.data())
 def test_uniform_is_even_and_moves_little(problem: Problem, data: st.DataObject) -> None:
-    first = assign_uniform(problem)
+    first = run_whole(assign_uniform(problem))
     counts = [sum(map(len, mine.values())) for mine in first.values()]
     assert max(counts) - min(counts) <= 1
     # A member leaves: nobody else loses anything.
@@ -58,7 +59,7 @@ def test_uniform_is_even_and_moves_little(problem: Problem, data: st.DataObject)
         gone = data.draw(st.sampled_from(problem.members))
         left = moved_on(problem, first)
         left = left._replace(members=[each for each in left.members if each.member_id != gone.member_id])
-        second = assign_uniform(left)
+        second = run_whole(assign_uniform(left))
         check(left, second)
         for member_id, mine in second.items():
             assert set(partitions_of(first[member_id])) <= set(partitions_of(mine))
@@ -67,7 +68,7 @@ def test_uniform_is_even_and_moves_little(problem: Problem, data: st.DataObject)
 @settings(max_examples=100)
 @given(problems())
 def test_uniform_cannot_be_made_more_even_by_a_move(problem: Problem) -> None:
-    assigned = assign_uniform(problem)
+    assigned = run_whole(assign_uniform(problem))
     loads = {member_id: sum(map(len, mine.values())) for member_id, mine in assigned.items()}
     for member in problem.members:
         for other in problem.members:
@@ -79,5 +80,5 @@ def test_range_keeps_the_place_of_static_members() -> None:
     topic = TOPICS[0]
     before = [Subscriber("z-1", "one", frozenset([topic]), {}), Subscriber("a-1", "two", frozenset([topic]), {})]
     after = [before[0]._replace(member_id="q-2"), before[1]]
-    assert assign_range(Problem(before, {topic: 4}))["z-1"] == {topic: frozenset({0, 1})}
-    assert assign_range(Problem(after, {topic: 4}))["q-2"] == {topic: frozenset({0, 1})}
+    assert run_whole(assign_range(Problem(before, {topic: 4})))["z-1"] == {topic: frozenset({0, 1})}
+    assert run_whole(assign_range(Problem(after, {topic: 4})))["q-2"] == {topic: frozenset({0, 1})}

@@ -10,6 +10,7 @@ from moldau.protocol.messages.consumer_group_current_member_assignment_value imp
     ConsumerGroupCurrentMemberAssignmentValue,
     TopicPartitions,
 )
+from moldau.slicing import run_whole
 
 TOPIC = bytes(range(16))
 
@@ -23,7 +24,7 @@ def test_partitions_of_a_member_have_the_epoch_they_were_assigned_in() -> None:
         pending_revocation={TOPIC: frozenset({2})},
         assignment_epochs={(TOPIC, 0): 3, (TOPIC, 1): 1, (TOPIC, 2): 2},
     )
-    record = current_record("g", member)
+    record = run_whole(current_record("g", member))
     assert isinstance(record.value, ConsumerGroupCurrentMemberAssignmentValue)
     read = ConsumerGroupCurrentMemberAssignmentValue.decode(record.value.encode(0), 0)
     assert read.assigned_partitions == [
@@ -32,7 +33,7 @@ def test_partitions_of_a_member_have_the_epoch_they_were_assigned_in() -> None:
     assert read.partitions_pending_revocation == [
         TopicPartitions(topic_id=TOPIC, partitions=[2], assignment_epochs=[2]),
     ]
-    assert apply_current(ConsumerMember("m"), record.value) == member
+    assert run_whole(apply_current(ConsumerMember("m"), record.value)) == member
 
 
 @pytest.mark.parametrize("epochs", [None, [], [7]])
@@ -44,5 +45,5 @@ def test_records_without_epochs_stand_for_the_members_own(
         member_epoch=member_epoch,
         assigned_partitions=[TopicPartitions(topic_id=TOPIC, partitions=[4, 6], assignment_epochs=epochs)],
     )
-    member = apply_current(ConsumerMember("m"), value)
+    member = run_whole(apply_current(ConsumerMember("m"), value))
     assert member.assignment_epochs == {(TOPIC, 4): expected, (TOPIC, 6): expected}

@@ -14,6 +14,7 @@ from moldau.coordinator.shard import CoordinatorRecord, Result, ShardContext
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.protocol.messages.offset_commit_key import OffsetCommitKey
 from moldau.protocol.messages.offset_commit_value import OffsetCommitValue
+from moldau.slicing import run_whole
 from moldau.timeline import TimelineMap
 from moldau.types import TopicPartition
 
@@ -261,7 +262,7 @@ def test_hashes_are_those_of_java(text: str, value: int) -> None:
 
 def test_records_are_framed_as_kafka_frames_them() -> None:
     framed = record("g", 5)
-    key, value = encode_key(framed.key), encode_value(framed)
+    key, value = encode_key(framed.key), run_whole(encode_value(framed))
     assert key == b"\0\1" + b"\0\1g" + b"\0\1t" + b"\0\0\0\0"
     assert value is not None
     assert value.startswith(b"\0\3" + (5).to_bytes(8, "big"))

@@ -3,15 +3,17 @@
 `range` gives each member a run of neighbouring partitions of every topic, so that partitions of the same number meet at
 the same member. `uniform` evens out the number of partitions over all topics and moves as few as possible.
 
-Both are functions from a `Problem` to an assignment for every member, and give the same answer for the same problem.
+Both work from a `Problem` to an assignment for every member, in slices, and come to the same for the same problem.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 from moldau.coordinator.group.consumer_member import Assignment, assignment, partitions_of
+from moldau.slicing import Work, in_order, pieces
 from moldau.types import Uuid
 
 Partition: TypeAlias = tuple[Uuid, int]
@@ -31,14 +33,21 @@ class Problem(NamedTuple):
     partitions: Mapping[Uuid, int]
 
 
-Assignor: TypeAlias = Callable[[Problem], dict[str, Assignment]]
+Assignor: TypeAlias = Callable[[Problem], Work[dict[str, Assignment]]]
+
+# Steps of a loop between two pauses.
+_PIECE: Final = 256
 
 
-def assign_range(problem: Problem) -> dict[str, Assignment]:
+def assign_range(problem: Problem) -> Work[dict[str, Assignment]]:
     given: dict[str, list[Partition]] = {member.member_id: [] for member in problem.members}
     # Static members come first and by their instance id: a restart changes their member id, not their part.
     order = sorted(problem.members, key=lambda each: (each.instance_id is None, each.instance_id or each.member_id))
+    steps = 0
     for topic_id, count in problem.partitions.items():
+        if (steps := steps + len(order) + count) >= _PIECE:
+            steps = 0
+            yield
         subscribers = [member for member in order if topic_id in member.topics]
         if not subscribers:
             continue
@@ -48,33 +57,44 @@ def assign_range(problem: Problem) -> dict[str, Assignment]:
             end = start + share + (index < extra)
             given[member.member_id] += [(topic_id, number) for number in range(start, end)]
             start = end
-    return {member_id: assignment(partitions) for member_id, partitions in given.items()}
+    return (yield from _assignments(given))
 
 
-def assign_uniform(problem: Problem) -> dict[str, Assignment]:
-    held = _still_valid(problem)
+def assign_uniform(problem: Problem) -> Work[dict[str, Assignment]]:
+    held = yield from _still_valid(problem)
     if len({member.topics for member in problem.members}) <= 1:
-        _fill_evenly(problem, held)
+        yield from _fill_evenly(problem, held)
     else:
-        _fill_by_subscription(problem, held)
-    return {member_id: assignment(partitions) for member_id, partitions in held.items()}
+        yield from _fill_by_subscription(problem, held)
+    return (yield from _assignments(held))
 
 
-def _still_valid(problem: Problem) -> dict[str, list[Partition]]:
+def _assignments(held: Mapping[str, list[Partition]]) -> Work[dict[str, Assignment]]:
+    assigned: dict[str, Assignment] = {}
+    for member_id, partitions in held.items():
+        assigned[member_id] = yield from assignment(partitions)
+    return assigned
+
+
+def _still_valid(problem: Problem) -> Work[dict[str, list[Partition]]]:
     """What each member had and may keep."""
     taken: set[Partition] = set()
     held: dict[str, list[Partition]] = {}
-    for member in sorted(problem.members):
+    for member in sorted(problem.members, key=lambda each: each.member_id):
         held[member.member_id] = mine = []
-        for partition in sorted(partitions_of(member.current)):
-            topic_id, number = partition
-            if topic_id in member.topics and number < problem.partitions.get(topic_id, 0) and partition not in taken:
-                taken.add(partition)
-                mine.append(partition)
+        had = yield from in_order(partitions_of(member.current))
+        for some in pieces(had, _PIECE):
+            for partition in some:
+                topic_id, number = partition
+                exists = number < problem.partitions.get(topic_id, 0)
+                if exists and topic_id in member.topics and partition not in taken:
+                    taken.add(partition)
+                    mine.append(partition)
+            yield
     return held
 
 
-def _fill_evenly(problem: Problem, held: dict[str, list[Partition]]) -> None:
+def _fill_evenly(problem: Problem, held: dict[str, list[Partition]]) -> Work[None]:
     """Everybody subscribes to the same topics: all get the same number, some one more."""
     if not held:
         return
@@ -86,53 +106,108 @@ def _fill_evenly(problem: Problem, held: dict[str, list[Partition]]) -> None:
         if extra and len(mine) > share:
             allowed, extra = share + 1, extra - 1
         del mine[allowed:]
-    missing = iter(_unassigned(problem, held))
+    missing = iter((yield from _unassigned(problem, held)))
     for mine in held.values():
         room = share - len(mine)
         if room >= 0 and extra and len(mine) <= share:
             room, extra = room + 1, extra - 1
-        mine += [partition for _, partition in zip(range(room), missing, strict=False)]
+        mine += islice(missing, max(room, 0))
+        yield
 
 
-def _fill_by_subscription(problem: Problem, held: dict[str, list[Partition]]) -> None:
+def _fill_by_subscription(problem: Problem, held: dict[str, list[Partition]]) -> Work[None]:
     """Subscriptions differ: each partition goes to its least loaded subscriber, then the loads are evened out."""
     subscribers: dict[Uuid, list[str]] = {topic_id: [] for topic_id in problem.partitions}
-    for member in sorted(problem.members):
-        for topic_id in member.topics & problem.partitions.keys():
-            subscribers[topic_id].append(member.member_id)
+    for member in sorted(problem.members, key=lambda each: each.member_id):
+        for topics in pieces(member.topics, _PIECE):
+            for topic_id in topics:
+                if topic_id in subscribers:
+                    subscribers[topic_id].append(member.member_id)
+            yield
+    spread = yield from _spread_of(held)
     # Topics with few subscribers first: they have the least choice.
-    for partition in sorted(_unassigned(problem, held), key=lambda each: (len(subscribers[each[0]]), each)):
-        candidates = subscribers[partition[0]]
-        if candidates:
-            held[min(candidates, key=lambda member_id: (len(held[member_id]), member_id))].append(partition)
-    topics = [(topic_id, members) for topic_id, members in subscribers.items() if members]
-    while sum(_even_out(topic_id, held, members) for topic_id, members in topics):
-        pass
+    missing = yield from _unassigned(problem, held)
+    missing.sort(key=lambda each: len(subscribers[each[0]]))
+    for some in pieces(missing, 16):
+        for topic_id, number in some:
+            if subscribers[topic_id]:
+                spread.give(topic_id, number, min(subscribers[topic_id], key=spread.load))
+        yield
+    moved = True
+    while moved:
+        moved = False
+        for topic_id, members in subscribers.items():
+            if members:
+                moved = (yield from _even_out(topic_id, spread, members)) or moved
+    for member_id in held:
+        held[member_id] = []
+    for topic_id, by_member in spread.topics.items():
+        for member_id, numbers in by_member.items():
+            held[member_id] += [(topic_id, number) for number in numbers]
+        yield
 
 
-def _even_out(topic_id: Uuid, held: dict[str, list[Partition]], members: list[str]) -> bool:
+class _Spread:
+    """Who has what of each topic, and how much everybody has."""
+
+    def __init__(self, members: Iterable[str]) -> None:
+        self.topics: dict[Uuid, dict[str, set[int]]] = {}
+        self._counts = dict.fromkeys(members, 0)
+
+    def load(self, member_id: str) -> tuple[int, str]:
+        return self._counts[member_id], member_id
+
+    def give(self, topic_id: Uuid, number: int, member_id: str) -> None:
+        self.topics.setdefault(topic_id, {}).setdefault(member_id, set()).add(number)
+        self._counts[member_id] += 1
+
+    def move(self, topic_id: Uuid, giver: str, taker: str) -> None:
+        theirs = self.topics[topic_id][giver]
+        number = max(theirs)
+        theirs.remove(number)
+        if not theirs:
+            del self.topics[topic_id][giver]
+        self._counts[giver] -= 1
+        self.give(topic_id, number, taker)
+
+
+def _spread_of(held: Mapping[str, list[Partition]]) -> Work[_Spread]:
+    spread = _Spread(held)
+    for member_id, partitions in held.items():
+        for some in pieces(partitions, _PIECE):
+            for topic_id, number in some:
+                spread.give(topic_id, number, member_id)
+            yield
+    return spread
+
+
+def _even_out(topic_id: Uuid, spread: _Spread, members: list[str]) -> Work[bool]:
     """Moves partitions of one topic from loaded to less loaded members; every move makes the loads more even."""
     moved = False
     while True:
-        least = min(members, key=lambda member_id: (len(held[member_id]), member_id))
-        donors = [each for each in members if any(partition[0] == topic_id for partition in held[each])]
-        most = max(donors, key=lambda member_id: (len(held[member_id]), member_id), default=least)
-        if len(held[most]) - len(held[least]) < 2:
+        least = min(members, key=spread.load)
+        most = max(spread.topics.get(topic_id, ()), key=spread.load, default=least)
+        if spread.load(most)[0] - spread.load(least)[0] < 2:
             return moved
-        partition = max(each for each in held[most] if each[0] == topic_id)
-        held[most].remove(partition)
-        held[least].append(partition)
+        spread.move(topic_id, most, least)
         moved = True
+        yield
 
 
-def _unassigned(problem: Problem, held: dict[str, list[Partition]]) -> list[Partition]:
-    taken = {partition for mine in held.values() for partition in mine}
-    return [
-        (topic_id, number)
-        for topic_id, count in sorted(problem.partitions.items())
-        for number in range(count)
-        if (topic_id, number) not in taken
-    ]
+def _unassigned(problem: Problem, held: dict[str, list[Partition]]) -> Work[list[Partition]]:
+    """In order."""
+    taken: set[Partition] = set()
+    for mine in held.values():
+        taken.update(mine)
+        yield
+    missing: list[Partition] = []
+    for some in pieces((yield from in_order(problem.partitions))):
+        for topic_id in some:
+            missing += [
+                (topic_id, number) for number in range(problem.partitions[topic_id]) if (topic_id, number) not in taken
+            ]
+        yield
+    return missing
 
 
 ASSIGNORS: Final[Mapping[str, Assignor]] = {"uniform": assign_uniform, "range": assign_range}

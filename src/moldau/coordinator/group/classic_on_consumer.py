@@ -29,6 +29,7 @@ from moldau.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatRespon
 from moldau.protocol.messages.join_group import JoinGroupResponse
 from moldau.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
 from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from moldau.slicing import Work, in_order
 
 _MEMBER_ID_REQUIRED_SINCE = 4
 
@@ -44,7 +45,7 @@ class ClassicOnConsumer:
 
     # -------------------------------------------------------------------------------------------------------- join
 
-    def join(self, group: ConsumerGroup, joining: Joining) -> Result[None]:
+    def join(self, group: ConsumerGroup, joining: Joining) -> Work[Result[None]]:
         request, info = joining.request, joining.info
         unknown = not request.member_id
         member_id = info.new_member_id(request.group_instance_id or info.client_id) if unknown else request.member_id
@@ -68,13 +69,14 @@ class ClassicOnConsumer:
             rebalance_timeout_ms=request.rebalance_timeout_ms,
             client_id=info.client_id,
             client_host=info.client_host,
-            topics=tuple(sorted(set(subscription.topics))),
+            topics=tuple((yield from in_order(set(subscription.topics)))),
             pattern=None,
             classic=ClassicSide(request.session_timeout_ms, joining.protocols),
         )
         owned = owned_by_id(subscription.owned_partitions, self._update.image)
         records: list[CoordinatorRecord] = []
-        member = self._update.apply(group, MemberChange(before, after, owned, replaced), joining.now_ms, records)
+        change = MemberChange(before, after, owned, replaced)
+        member = yield from self._update.apply(group, change, joining.now_ms, records)
         stays = True
         if replaced is not None and self._migration.can_downgrade(group, {replaced}, len(group.members)):
             # The last member of the consumer protocol came back with the classic one.
@@ -173,13 +175,13 @@ class ClassicOnConsumer:
 
     # ------------------------------------------------------------------------------------------------------- leave
 
-    def leave(self, group: ConsumerGroup, request: LeaveGroupRequest, now_ms: int) -> Result[LeaveGroupResponse]:
+    def leave(self, group: ConsumerGroup, request: LeaveGroupRequest, now_ms: int) -> Work[Result[LeaveGroupResponse]]:
         leaving: set[str] = set()
         rows = [self._leave(group, identity, leaving) for identity in request.members]
         response = LeaveGroupResponse(members=rows)
         if not leaving:
             return Result(NOTHING.records, response)
-        result = self._sessions.fence(group, leaving, now_ms)
+        result = yield from self._sessions.fence(group, leaving, now_ms)
         return Result(result.records, response, replay=result.replay, done=result.done)
 
     def _leave(self, group: ConsumerGroup, identity: MemberIdentity, leaving: set[str]) -> MemberResponse:

@@ -27,6 +27,7 @@ from moldau.coordinator.group.consumer_member import (
 )
 from moldau.coordinator.group.consumer_protocol import PROTOCOL_TYPE
 from moldau.errors import ErrorCode, KafkaError
+from moldau.slicing import Work, pieces
 from moldau.timeline import SnapshotRegistry, TimelineMap, TimelineValue
 from moldau.types import Uuid
 
@@ -172,22 +173,24 @@ class ConsumerGroup:
 
     # ------------------------------------------------------------------------------------------------------ replay
 
-    def put_member(self, member: ConsumerMember) -> None:
+    def put_member(self, member: ConsumerMember) -> Work[None]:
         old = self.members.get(member.member_id)
         if old is not None:
-            self._release(old)
+            yield from self._release(old)
             if old.instance_id is not None and old.instance_id != member.instance_id:
                 self._forget_instance(old)
         self.members[member.member_id] = member
         if member.instance_id is not None:
             self.static_members[member.instance_id] = member.member_id
-        for partition in partitions_of(member.assigned, member.pending_revocation):
-            self.owners[partition] = member.member_id
+        for partitions in pieces(partitions_of(member.assigned, member.pending_revocation)):
+            for partition in partitions:
+                self.owners[partition] = member.member_id
+            yield
 
-    def remove_member(self, member_id: str) -> None:
+    def remove_member(self, member_id: str) -> Work[None]:
         old = self.members.pop(member_id)
         if old is not None:
-            self._release(old)
+            yield from self._release(old)
             self._forget_instance(old)
 
     def put_pattern(self, pattern: str, resolved: ResolvedPattern) -> None:
@@ -196,10 +199,12 @@ class ConsumerGroup:
         self.patterns_resolved_ms = min(self.patterns_resolved_ms, resolved.timestamp) if others else resolved.timestamp
         self.patterns[pattern] = resolved
 
-    def _release(self, member: ConsumerMember) -> None:
-        for partition in partitions_of(member.assigned, member.pending_revocation):
-            if self.owners.get(partition) == member.member_id:
-                del self.owners[partition]
+    def _release(self, member: ConsumerMember) -> Work[None]:
+        for partitions in pieces(partitions_of(member.assigned, member.pending_revocation)):
+            for partition in partitions:
+                if self.owners.get(partition) == member.member_id:
+                    del self.owners[partition]
+            yield
 
     def _forget_instance(self, member: ConsumerMember) -> None:
         instance_id = member.instance_id

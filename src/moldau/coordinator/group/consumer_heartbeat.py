@@ -6,6 +6,7 @@ a member that reports what it owns and learns what it should own.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -32,10 +33,13 @@ from moldau.coordinator.group.migration import Migration
 from moldau.coordinator.group.request_info import RequestInfo, random_uuid
 from moldau.coordinator.shard import CoordinatorRecord, Result
 from moldau.errors import ErrorCode, KafkaError
+from moldau.metadata.image import MetadataImage
 from moldau.protocol.messages import consumer_group_heartbeat as messages
 from moldau.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest as Request
 from moldau.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse as Response
+from moldau.slicing import Work, distinct, in_order, pieces
 from moldau.timeline import SnapshotRegistry
+from moldau.types import Uuid
 
 # Since then a member chooses its own id; before, it was given one.
 _OWN_ID_SINCE: Final = 1
@@ -56,21 +60,25 @@ class ConsumerHeartbeat:
         self._migration = migration
         self._max_size = config.group_consumer_max_size
 
-    def heartbeat(self, info: RequestInfo, request: Request, now_ms: int) -> Result[Response]:
+    def heartbeat(self, info: RequestInfo, request: Request, now_ms: int) -> Work[Result[Response]]:
         _check(request, info.api_version)
         if request.member_epoch in (LEAVING_EPOCH, STATIC_LEAVING_EPOCH):
-            return self._leave(request, now_ms)
+            return (yield from self._leave(request, now_ms))
         records: list[CoordinatorRecord] = []
-        group = self._group(request, records)
+        image = self._update.image
+        group = yield from self._group(request, records)
         member_id = request.member_id or random_uuid(info.random)
         joining = request.member_epoch == JOINING_EPOCH
         if joining and member_id not in group.members and len(group.members) >= self._max_size:
             raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, f"The group has {self._max_size} members, its limit.")
-        change = self._change(group, member_id, info, request)
-        member = self._update.apply(group, change, now_ms, records)
-        return self._answer(group, change, member, request, records)
+        change = yield from self._change(group, member_id, info, request)
+        member = yield from self._update.apply(group, change, now_ms, records)
+        response = yield from self._answer(group, change, member, request)
+        return Result(
+            records, response, done=self._refreshed(group.group_id, image) if group.refresh_metadata else None
+        )
 
-    def _group(self, request: Request, records: list[CoordinatorRecord]) -> ConsumerGroup:
+    def _group(self, request: Request, records: list[CoordinatorRecord]) -> Work[ConsumerGroup]:
         """The group, or one that comes into being when the records gathered here are replayed."""
         group = self._groups.get(request.group_id)
         if isinstance(group, ConsumerGroup):
@@ -79,15 +87,19 @@ class ConsumerHeartbeat:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"There is no consumer group {request.group_id}.")
         if isinstance(group, ClassicGroup):
             if not group.is_empty:
-                return self._migration.upgrade(group, records)
+                return (yield from self._migration.upgrade(group, records))
             records.append(group_tombstone(group.group_id))
         return ConsumerGroup(request.group_id, SnapshotRegistry())
 
     # ------------------------------------------------------------------------------------------------------ member
 
-    def _change(self, group: ConsumerGroup, member_id: str, info: RequestInfo, request: Request) -> MemberChange:
-        owned = _owned(request)
+    def _change(self, group: ConsumerGroup, member_id: str, info: RequestInfo, request: Request) -> Work[MemberChange]:
+        owned = yield from _owned(request)
         before, replaced = self._before(group, member_id, request, owned)
+        topics = before.topics
+        if request.subscribed_topic_names is not None:
+            names = yield from distinct(request.subscribed_topic_names)
+            topics = tuple((yield from in_order(names)))
         after = replace(
             before,
             instance_id=request.instance_id if request.instance_id is not None else before.instance_id,
@@ -96,11 +108,7 @@ class ConsumerHeartbeat:
                 request.rebalance_timeout_ms if request.rebalance_timeout_ms != -1 else before.rebalance_timeout_ms
             ),
             assignor=request.server_assignor if request.server_assignor is not None else before.assignor,
-            topics=(
-                before.topics
-                if request.subscribed_topic_names is None
-                else tuple(sorted(set(request.subscribed_topic_names)))
-            ),
+            topics=topics,
             pattern=(
                 before.pattern if request.subscribed_topic_regex is None else request.subscribed_topic_regex or None
             ),
@@ -146,8 +154,7 @@ class ConsumerHeartbeat:
         change: MemberChange,
         member: ConsumerMember,
         request: Request,
-        records: list[CoordinatorRecord],
-    ) -> Result[Response]:
+    ) -> Work[Response]:
         group_id = group.group_id
         self._sessions.extend_session(group_id, member)
         if (member.state, member.epoch) != (change.before.state, change.before.epoch):
@@ -164,24 +171,27 @@ class ConsumerHeartbeat:
             and request.topic_partitions is not None
         )
         if full or member.assigned != change.before.assigned:
-            response.assignment = messages.Assignment(
-                topic_partitions=[
-                    messages.ResponseTopicPartitions(topic_id=topic_id, partitions=sorted(partitions))
-                    for topic_id, partitions in sorted(member.assigned.items())
+            response.assignment = assignment = messages.Assignment()
+            for topic_ids in pieces((yield from in_order(member.assigned))):
+                assignment.topic_partitions += [
+                    messages.ResponseTopicPartitions(topic_id=topic_id, partitions=sorted(member.assigned[topic_id]))
+                    for topic_id in topic_ids
                 ]
-            )
+                yield
+        return response
 
+    def _refreshed(self, group_id: str, image: MetadataImage) -> Callable[[KafkaError | None], None]:
         def done(error: KafkaError | None) -> None:
-            # The looked-at metadata counts only when what followed from it is stored.
+            # The looked-at metadata counts only when what followed from it is stored, and if it is still the newest.
             current = self._groups.consumer(group_id)
-            if error is None and current is not None:
+            if error is None and current is not None and self._update.image is image:
                 current.refresh_metadata = False
 
-        return Result(records, response, done=done if group.refresh_metadata else None)
+        return done
 
     # ------------------------------------------------------------------------------------------------------- leave
 
-    def _leave(self, request: Request, now_ms: int) -> Result[Response]:
+    def _leave(self, request: Request, now_ms: int) -> Work[Result[Response]]:
         group = self._groups.consumer(request.group_id)
         if group is None:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"There is no consumer group {request.group_id}.")
@@ -202,8 +212,8 @@ class ConsumerHeartbeat:
                 # Whoever comes back begins at epoch 0, and these are its own from the start.
                 assignment_epochs=all_at_epoch(JOINING_EPOCH, member.assigned),
             )
-            return Result([current_record(group.group_id, gone)], response)
-        result = self._sessions.fence(group, {member.member_id}, now_ms)
+            return Result([(yield from current_record(group.group_id, gone))], response)
+        result = yield from self._sessions.fence(group, {member.member_id}, now_ms)
         return Result(result.records, response, replay=result.replay, done=result.done)
 
 
@@ -237,10 +247,14 @@ def _check(request: Request, version: int) -> None:
         )
 
 
-def _owned(request: Request) -> Assignment | None:
+def _owned(request: Request) -> Work[Assignment | None]:
     if request.topic_partitions is None:
         return None
-    return {row.topic_id: frozenset(row.partitions) for row in request.topic_partitions}
+    owned: dict[Uuid, frozenset[int]] = {}
+    for rows in pieces(request.topic_partitions):
+        owned.update((row.topic_id, frozenset(row.partitions)) for row in rows)
+        yield
+    return owned
 
 
 def _check_instance(member: ConsumerMember, member_id: str) -> None:

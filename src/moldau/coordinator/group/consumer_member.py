@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from moldau.coordinator.group.classic_member import MemberProtocol
 from moldau.errors import ErrorCode, KafkaError
+from moldau.slicing import Work, pieces
 from moldau.types import Uuid
 
 # What somebody is assigned: partitions by topic id.
@@ -78,11 +79,17 @@ def all_at_epoch(epoch: int, *assignments: Assignment) -> dict[tuple[Uuid, int],
     return dict.fromkeys(partitions_of(*assignments), epoch)
 
 
-def assignment(partitions: Iterable[tuple[Uuid, int]]) -> Assignment:
+def assignment(partitions: Iterable[tuple[Uuid, int]]) -> Work[Assignment]:
     gathered: dict[Uuid, set[int]] = {}
-    for topic_id, partition in partitions:
-        gathered.setdefault(topic_id, set()).add(partition)
-    return {topic_id: frozenset(numbers) for topic_id, numbers in gathered.items()}
+    for some in pieces(partitions):
+        for topic_id, partition in some:
+            gathered.setdefault(topic_id, set()).add(partition)
+        yield
+    assigned: dict[Uuid, frozenset[int]] = {}
+    for rows in pieces(gathered.items()):
+        assigned.update((topic_id, frozenset(numbers)) for topic_id, numbers in rows)
+        yield
+    return assigned
 
 
 def partitions_of(*assignments: Assignment) -> Iterator[tuple[Uuid, int]]:

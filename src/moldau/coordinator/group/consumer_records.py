@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain, repeat
 from typing import Final
 
 from moldau.coordinator.group.classic_member import MemberProtocol
@@ -28,6 +29,7 @@ from moldau.protocol.messages.consumer_group_target_assignment_metadata_key impo
 from moldau.protocol.messages.consumer_group_target_assignment_metadata_value import (
     ConsumerGroupTargetAssignmentMetadataValue,
 )
+from moldau.slicing import Work, in_order, pieces
 from moldau.types import Uuid
 
 _VERSION: Final = 0
@@ -89,53 +91,51 @@ def target_epoch_record(group_id: str, epoch: int, timestamp: int) -> Coordinato
     return CoordinatorRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), value, _VERSION)
 
 
-def target_record(group_id: str, member_id: str, partitions: Assignment) -> CoordinatorRecord:
-    value = target.ConsumerGroupTargetAssignmentMemberValue(
-        topic_partitions=[
-            target.TopicPartition(topic_id=topic_id, partitions=sorted(numbers))
-            for topic_id, numbers in sorted(partitions.items())
-        ]
-    )
+def target_record(group_id: str, member_id: str, partitions: Assignment) -> Work[CoordinatorRecord]:
+    rows: list[target.TopicPartition] = []
+    for some in pieces((yield from in_order(partitions))):
+        rows += [target.TopicPartition(topic_id=topic_id, partitions=sorted(partitions[topic_id])) for topic_id in some]
+        yield
+    value = target.ConsumerGroupTargetAssignmentMemberValue(topic_partitions=rows)
     key = ConsumerGroupTargetAssignmentMemberKey(group_id=group_id, member_id=member_id)
     return CoordinatorRecord(key, value, _VERSION)
 
 
-def target_of(value: target.ConsumerGroupTargetAssignmentMemberValue) -> Assignment:
-    return {row.topic_id: frozenset(row.partitions) for row in value.topic_partitions}
+def target_of(value: target.ConsumerGroupTargetAssignmentMemberValue) -> Work[Assignment]:
+    return (yield from _assignment(value.topic_partitions))
 
 
-def current_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
+def current_record(group_id: str, member: ConsumerMember) -> Work[CoordinatorRecord]:
     """What the member has, and how far it is."""
     value = current.ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=member.epoch,
         previous_member_epoch=member.previous_epoch,
         state=member.state,
-        assigned_partitions=_rows(member, member.assigned),
-        partitions_pending_revocation=_rows(member, member.pending_revocation),
+        assigned_partitions=(yield from _rows(member, member.assigned)),
+        partitions_pending_revocation=(yield from _rows(member, member.pending_revocation)),
     )
     key = ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member.member_id)
     return CoordinatorRecord(key, value, _VERSION)
 
 
-def apply_current(member: ConsumerMember, value: current.ConsumerGroupCurrentMemberAssignmentValue) -> ConsumerMember:
+def apply_current(
+    member: ConsumerMember, value: current.ConsumerGroupCurrentMemberAssignmentValue
+) -> Work[ConsumerMember]:
     known = value.state in (MemberState.STABLE, MemberState.UNREVOKED_PARTITIONS, MemberState.UNRELEASED_PARTITIONS)
     return replace(
         member,
         epoch=value.member_epoch,
         previous_epoch=value.previous_member_epoch,
         state=MemberState(value.state) if known else MemberState.UNKNOWN,
-        assigned=_assignment(value.assigned_partitions),
-        pending_revocation=_assignment(value.partitions_pending_revocation),
-        assignment_epochs={
-            **_epochs(value.assigned_partitions, value.member_epoch),
-            **_epochs(value.partitions_pending_revocation, value.member_epoch),
-        },
+        assigned=(yield from _assignment(value.assigned_partitions)),
+        pending_revocation=(yield from _assignment(value.partitions_pending_revocation)),
+        assignment_epochs=(yield from _epochs(value)),
     )
 
 
-def pattern_record(group_id: str, pattern: str, resolved: ResolvedPattern) -> CoordinatorRecord:
+def pattern_record(group_id: str, pattern: str, resolved: ResolvedPattern) -> Work[CoordinatorRecord]:
     value = ConsumerGroupRegularExpressionValue(
-        topics=sorted(resolved.topics), version=resolved.version, timestamp=resolved.timestamp
+        topics=(yield from in_order(resolved.topics)), version=resolved.version, timestamp=resolved.timestamp
     )
     return CoordinatorRecord(_pattern_key(group_id, pattern), value, _VERSION)
 
@@ -167,30 +167,34 @@ def _pattern_key(group_id: str, pattern: str) -> ConsumerGroupRegularExpressionK
     return ConsumerGroupRegularExpressionKey(group_id=group_id, regular_expression=pattern)
 
 
-def _rows(member: ConsumerMember, partitions: Assignment) -> list[current.TopicPartitions]:
-    epochs, rows = member.assignment_epochs, []
-    for topic_id, numbers in sorted(partitions.items()):
-        ordered = sorted(numbers)
-        rows.append(
-            current.TopicPartitions(
-                topic_id=topic_id,
-                partitions=ordered,
-                assignment_epochs=[epochs[topic_id, number] for number in ordered],
-            )
-        )
+def _rows(member: ConsumerMember, partitions: Assignment) -> Work[list[current.TopicPartitions]]:
+    epochs = member.assignment_epochs
+    rows: list[current.TopicPartitions] = []
+    for some in pieces((yield from in_order(partitions))):
+        for topic_id in some:
+            ordered = sorted(partitions[topic_id])
+            held_since = [epochs[topic_id, number] for number in ordered]
+            rows.append(current.TopicPartitions(topic_id=topic_id, partitions=ordered, assignment_epochs=held_since))
+        yield
     return rows
 
 
-def _epochs(rows: Sequence[current.TopicPartitions], member_epoch: int) -> dict[tuple[Uuid, int], int]:
+def _epochs(value: current.ConsumerGroupCurrentMemberAssignmentValue) -> Work[dict[tuple[Uuid, int], int]]:
     """Records of a broker that did not keep them have none: then it is the member's own."""
     epochs: dict[tuple[Uuid, int], int] = {}
-    for row in rows:
-        known = row.assignment_epochs or ()
-        if len(known) != len(row.partitions):
-            known = [max(member_epoch, 0)] * len(row.partitions)
-        epochs.update({(row.topic_id, number): epoch for number, epoch in zip(row.partitions, known, strict=True)})
+    for rows in pieces(chain(value.assigned_partitions, value.partitions_pending_revocation)):
+        for row in rows:
+            known = row.assignment_epochs or ()
+            if len(known) != len(row.partitions):
+                known = [max(value.member_epoch, 0)] * len(row.partitions)
+            epochs.update(zip(zip(repeat(row.topic_id), row.partitions, strict=False), known, strict=True))
+        yield
     return epochs
 
 
-def _assignment(rows: Sequence[current.TopicPartitions]) -> Assignment:
-    return {row.topic_id: frozenset(row.partitions) for row in rows}
+def _assignment(rows: Sequence[current.TopicPartitions | target.TopicPartition]) -> Work[Assignment]:
+    assigned: dict[Uuid, frozenset[int]] = {}
+    for some in pieces(rows):
+        assigned.update((row.topic_id, frozenset(row.partitions)) for row in some)
+        yield
+    return assigned

@@ -18,6 +18,7 @@ from moldau.coordinator.group.consumer_member import ConsumerMember, MemberState
 from moldau.coordinator.group.consumer_update import ConsumerUpdate
 from moldau.coordinator.group.groups import Groups
 from moldau.coordinator.shard import Result, Timers
+from moldau.slicing import Work
 
 logger = logging.getLogger("moldau.coordinator.group")
 
@@ -54,7 +55,7 @@ class ConsumerSessions:
             return
         epoch = member.epoch
 
-        def expire(now_ms: int) -> Result[None]:
+        def expire(now_ms: int) -> Result[None] | Work[Result[None]]:
             group = self._groups.consumer(group_id)
             current = None if group is None else group.members.get(member.member_id)
             if group is None or current is None or current.epoch != epoch:
@@ -93,7 +94,7 @@ class ConsumerSessions:
             self.watch_revocation(group.group_id, member)
 
     def _fence_after(self, key: str, delay_ms: int, group_id: str, member_id: str, why: str) -> None:
-        def expire(now_ms: int) -> Result[None]:
+        def expire(now_ms: int) -> Result[None] | Work[Result[None]]:
             group = self._groups.consumer(group_id)
             if group is None or member_id not in group.members:
                 return NOTHING
@@ -104,14 +105,14 @@ class ConsumerSessions:
 
     # ----------------------------------------------------------------------------------------------------- removal
 
-    def fence(self, group: ConsumerGroup, leaving: Set[str], now_ms: int) -> Result[None]:
+    def fence(self, group: ConsumerGroup, leaving: Set[str], now_ms: int) -> Work[Result[None]]:
         """Removes members; their partitions are free at once."""
         downgraded = self.downgrade(group, leaving, now_ms)
         if downgraded is not None:
             for member_id in leaving:
                 self.forget(group.group_id, member_id)
             return downgraded
-        records = self._update.leave(group, leaving, now_ms)
+        records = yield from self._update.leave(group, leaving, now_ms)
 
         def done(error: Exception | None) -> None:
             if error is None:

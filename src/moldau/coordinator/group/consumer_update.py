@@ -7,6 +7,7 @@ records are gathered, and what the operation needs to know of their effect is wo
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Set
+from itertools import chain
 from typing import Final, NamedTuple
 
 from moldau.config.broker import BrokerConfig
@@ -28,6 +29,7 @@ from moldau.coordinator.group.target_assignment import compute_target, metadata_
 from moldau.coordinator.group.topic_pattern import PatternResolver, Topics
 from moldau.coordinator.shard import CoordinatorRecord, Result, Timers
 from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
+from moldau.slicing import Work
 
 # Topics come and go in bursts: the patterns of a group are not resolved again more often than that.
 _MIN_REFRESH_MS: Final = 10_000
@@ -55,33 +57,34 @@ class ConsumerUpdate:
 
     def apply(
         self, group: ConsumerGroup, change: MemberChange, now_ms: int, records: list[CoordinatorRecord]
-    ) -> ConsumerMember:
+    ) -> Work[ConsumerMember]:
         """The member as it will be once `records` are replayed."""
         before, after = change.before, change.after
+        target_epoch, target = group.assignment_epoch, group.target(change.replaced or after.member_id)
         if change.replaced is None and before == after and self._nothing_new(group, after.member_id):
             self._refresh_patterns(group, now_ms)
-            return self._step(group, change, group.assignment_epoch, group.target(after.member_id), records)
+            return (yield from self._step(group, change, target_epoch, target, records))
+        # What the topics are may change while this goes on.
+        image = self.image
         if change.replaced is not None:
-            self._replace(group, change, records)
+            yield from self._replace(group, change, records)
         is_new = before.member_id not in group.members and change.replaced is None
         if is_new or before != after:
             records.append(member_record(group.group_id, after))
         members = self._members_after(group, change)
-        patterns, patterns_changed = self._patterns(group, members, now_ms, records)
+        patterns, patterns_changed = yield from self._patterns(group, members, now_ms, records)
         epoch = group.epoch
         bump = is_new or patterns_changed or not before.same_subscription(after)
         if bump or group.refresh_metadata:
-            topics = _all_topics(members, patterns)
-            new_hash = metadata_hash(topics, self.image)
+            new_hash = yield from metadata_hash((yield from _all_topics(members, patterns)), image)
             if bump or new_hash != group.metadata_hash:
                 epoch += 1
                 records.append(group_epoch_record(group.group_id, epoch, new_hash))
-        target_epoch, target = group.assignment_epoch, group.target(change.replaced or after.member_id)
         if epoch > target_epoch:
-            targets = self._targets(group, members, patterns, change)
-            records += target_records(group, epoch, targets, now_ms)
+            targets = yield from self._targets(group, members, patterns, change, image)
+            records += yield from target_records(group, epoch, targets, now_ms)
             target_epoch, target = epoch, targets[after.member_id]
-        return self._step(group, change, target_epoch, target, records)
+        return (yield from self._step(group, change, target_epoch, target, records))
 
     def _nothing_new(self, group: ConsumerGroup, member_id: str) -> bool:
         """Nearly every heartbeat: neither the group nor the topics have changed since the last target was computed."""
@@ -94,30 +97,31 @@ class ConsumerUpdate:
         target_epoch: int,
         target: Assignment,
         records: list[CoordinatorRecord],
-    ) -> ConsumerMember:
-        reconciled = reconcile(change.after, target_epoch, target, group.owners.get, change.owned)
+    ) -> Work[ConsumerMember]:
+        reconciled = yield from reconcile(change.after, target_epoch, target, group.owners.get, change.owned)
         if reconciled != change.after:
-            records.append(current_record(group.group_id, reconciled))
+            records.append((yield from current_record(group.group_id, reconciled)))
         return reconciled
 
-    def leave(self, group: ConsumerGroup, leaving: Set[str], now_ms: int) -> list[CoordinatorRecord]:
+    def leave(self, group: ConsumerGroup, leaving: Set[str], now_ms: int) -> Work[list[CoordinatorRecord]]:
         """Members are gone: the group's epoch grows, and the next heartbeat of another member assigns anew."""
         group_id = group.group_id
         records = [record for member_id in sorted(leaving) for record in member_tombstones(group_id, member_id)]
         members = {member_id: member for member_id, member in group.members.items() if member_id not in leaving}
-        patterns, _ = self._patterns(group, members, now_ms, records)
-        new_hash = metadata_hash(_all_topics(members, patterns), self.image)
+        image = self.image
+        patterns, _ = yield from self._patterns(group, members, now_ms, records)
+        new_hash = yield from metadata_hash((yield from _all_topics(members, patterns)), image)
         records.append(group_epoch_record(group_id, group.epoch + 1, new_hash))
         return records
 
-    def _replace(self, group: ConsumerGroup, change: MemberChange, records: list[CoordinatorRecord]) -> None:
+    def _replace(self, group: ConsumerGroup, change: MemberChange, records: list[CoordinatorRecord]) -> Work[None]:
         """The instance goes on under another member id, with the same partitions."""
         assert change.replaced is not None
         group_id, member = group.group_id, change.before
         records += member_tombstones(group_id, change.replaced)
         records.append(member_record(group_id, member))
-        records.append(target_record(group_id, member.member_id, group.target(change.replaced)))
-        records.append(current_record(group_id, member))
+        records.append((yield from target_record(group_id, member.member_id, group.target(change.replaced))))
+        records.append((yield from current_record(group_id, member)))
 
     def _members_after(self, group: ConsumerGroup, change: MemberChange) -> dict[str, ConsumerMember]:
         members = dict(group.members.items())
@@ -132,7 +136,7 @@ class ConsumerUpdate:
         members: Mapping[str, ConsumerMember],
         now_ms: int,
         records: list[CoordinatorRecord],
-    ) -> tuple[dict[str, Topics], bool]:
+    ) -> Work[tuple[dict[str, Topics], bool]]:
         """The topics of every pattern in use, as far as they are known, and whether they are other than before."""
         used = _used_patterns(members)
         changed = False
@@ -150,7 +154,7 @@ class ConsumerUpdate:
             else:
                 changed = True
                 resolved = ResolvedPattern(found, self._resolver.version, now_ms)
-                records.append(pattern_record(group.group_id, pattern, resolved))
+                records.append((yield from pattern_record(group.group_id, pattern, resolved)))
         records += [pattern_tombstone(group.group_id, each) for each in group.patterns if each not in used]
         if missing:
             self._resolve(group.group_id, missing)
@@ -182,7 +186,7 @@ class ConsumerUpdate:
 
         self._resolver.resolve_all(patterns, found)
 
-    def _resolved(self, group_id: str, found: Mapping[str, Topics], version: int, now_ms: int) -> Result[None]:
+    def _resolved(self, group_id: str, found: Mapping[str, Topics], version: int, now_ms: int) -> Work[Result[None]]:
         self._resolving.discard(group_id)
         group = self._groups.consumer(group_id)
         if group is None:
@@ -194,10 +198,10 @@ class ConsumerUpdate:
         for pattern, topics in found.items():
             if pattern in used and patterns.get(pattern) != topics:
                 patterns[pattern] = topics
-                records.append(pattern_record(group_id, pattern, ResolvedPattern(topics, version, now_ms)))
+                records.append((yield from pattern_record(group_id, pattern, ResolvedPattern(topics, version, now_ms))))
         group.patterns_version, group.patterns_resolved_ms = version, now_ms
         if records:
-            new_hash = metadata_hash(_all_topics(members, patterns), self.image)
+            new_hash = yield from metadata_hash((yield from _all_topics(members, patterns)), self.image)
             records.append(group_epoch_record(group_id, group.epoch + 1, new_hash))
         missing = used - patterns.keys()
         if missing:
@@ -211,14 +215,17 @@ class ConsumerUpdate:
         members: Mapping[str, ConsumerMember],
         patterns: Mapping[str, Topics],
         change: MemberChange,
-    ) -> dict[str, Assignment]:
+        image: MetadataImage,
+    ) -> Work[dict[str, Assignment]]:
         previous = dict(group.targets.items())
         if change.replaced is not None:
             previous[change.after.member_id] = previous.pop(change.replaced, {})
-        subscriptions = {member_id: (member, _topics(member, patterns)) for member_id, member in members.items()}
-        return compute_target(
-            preferred_assignor(members.values(), self._default_assignor), subscriptions, previous, self.image
-        )
+        subscriptions: dict[str, tuple[ConsumerMember, Topics]] = {}
+        for member_id, member in members.items():
+            subscriptions[member_id] = (member, _topics(member, patterns))
+            yield
+        assignor = preferred_assignor(members.values(), self._default_assignor)
+        return (yield from compute_target(assignor, subscriptions, previous, image))
 
     @property
     def default_assignor(self) -> str:
@@ -234,6 +241,9 @@ def _topics(member: ConsumerMember, patterns: Mapping[str, Topics]) -> Topics:
     return topics | patterns.get(member.pattern, frozenset()) if member.pattern else topics
 
 
-def _all_topics(members: Mapping[str, ConsumerMember], patterns: Mapping[str, Topics]) -> set[str]:
-    names = {name for member in members.values() for name in member.topics}
-    return names.union(*patterns.values())
+def _all_topics(members: Mapping[str, ConsumerMember], patterns: Mapping[str, Topics]) -> Work[set[str]]:
+    names: set[str] = set()
+    for topics in chain((member.topics for member in members.values()), patterns.values()):
+        names.update(topics)
+        yield
+    return names

@@ -2,7 +2,8 @@
 
 Wiring, for the node:
 
-    groups = GroupCoordinator(config, log, loop, clock, random, workers)   log: a PartitionLog over the replica manager
+    groups = GroupCoordinator(config, log, loop, clock, random, workers, slicer)
+                                         log: a PartitionLog over the replica manager
     groups.on_image(delta, image)        a Publisher of the metadata; to be added after the replica manager, because a
                                          partition of `__consumer_offsets` that this broker leads now is read at once
     groups.load(partition, epoch)        this broker leads the partition of `__consumer_offsets` in that epoch
@@ -42,6 +43,7 @@ from moldau.coordinator.group.topic_pattern import PatternResolver
 from moldau.coordinator.partition_log import PartitionLog
 from moldau.coordinator.runtime import CoordinatorRuntime
 from moldau.coordinator.shard import Result
+from moldau.coordinator.write_path import Operation
 from moldau.deferred import Deferred, chained, gather, mapped, ready, recovered
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.delta import MetadataDelta
@@ -60,6 +62,7 @@ from moldau.protocol.messages import offset_fetch as fetches
 from moldau.protocol.messages import sync_group as syncs
 from moldau.protocol.messages import txn_offset_commit as transactional
 from moldau.runtime.ports import Clock, Loop, Random, Workers
+from moldau.slicing import Slicer, Work, pieces
 
 T = TypeVar("T")
 
@@ -70,12 +73,19 @@ _GROUP_VERSION = "group.version"
 
 class GroupCoordinator:
     def __init__(
-        self, config: BrokerConfig, log: PartitionLog, loop: Loop, clock: Clock, random: Random, workers: Workers
+        self,
+        config: BrokerConfig,
+        log: PartitionLog,
+        loop: Loop,
+        clock: Clock,
+        random: Random,
+        workers: Workers,
+        slicer: Slicer | None = None,
     ) -> None:
         self._config = config
         self._clock = clock
         self._random = random
-        self._patterns = patterns = PatternResolver(workers, loop)
+        self.patterns = patterns = PatternResolver(workers, loop)
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
             OFFSETS_TOPIC,
             RECORD_TYPES,
@@ -86,13 +96,14 @@ class GroupCoordinator:
             load_slice=config.offsets_load_buffer_size,
             commit_timeout_ms=config.offsets_commit_timeout_ms,
             compression=config.offsets_topic_compression_codec,
+            slicer=slicer,
         )
 
     # ------------------------------------------------------------------------------------------------- from the node
 
     def on_image(self, delta: MetadataDelta, image: MetadataImage) -> None:
         if delta.topics.deleted or any(topic.base is None for topic in delta.topics.changed.values()):
-            self._patterns.on_topics(image)
+            self.patterns.on_topics(image)
         self.runtime.on_image(delta, image)
         gone = {topic.name for topic in delta.topics.deleted.values()}
         if gone:
@@ -105,7 +116,7 @@ class GroupCoordinator:
         self.runtime.unload(partition, leader_epoch)
 
     def close(self) -> None:
-        self._patterns.close()
+        self.patterns.close()
         self.runtime.close()
 
     def info(self, client_id: str | None, client_host: str, api_version: int) -> RequestInfo:
@@ -182,7 +193,7 @@ class GroupCoordinator:
 
         if not request.subscribed_topic_regex:
             return recovered(heartbeat(), consumer_heartbeat_refused)
-        prepared = self._patterns.prepare(request.subscribed_topic_regex)
+        prepared = self.patterns.prepare(request.subscribed_topic_regex)
         return recovered(chained(prepared, heartbeat), consumer_heartbeat_refused)
 
     @property
@@ -255,50 +266,44 @@ class GroupCoordinator:
 
     # ---------------------------------------------------------------------------------------------------- for tools
 
-    def list_groups(self, request: lists.ListGroupsRequest) -> lists.ListGroupsResponse:
+    def list_groups(self, request: lists.ListGroupsRequest) -> Work[lists.ListGroupsResponse]:
         if self.runtime.loading:
             return lists.ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         states = {state.lower() for state in request.states_filter}
         types = {kind.lower() for kind in request.types_filter}
-        groups = [
-            listed
-            for _, shard, committed in self.runtime.shards()
-            for listed in listing.list_groups(shard.groups, committed, states, types)
-        ]
-        return lists.ListGroupsResponse(groups=groups)
+        response = lists.ListGroupsResponse()
+        for _, shard, committed in self.runtime.shards():
+            for some in pieces(listing.list_groups(shard.groups, committed, states, types)):
+                response.groups += [listed for listed in some if listed is not None]
+                yield
+        return response
 
-    def describe_groups(self, group_ids: Sequence[str], version: int) -> list[describe_classic.DescribedGroup]:
-        def describe(group_id: str) -> describe_classic.DescribedGroup:
-            try:
-                return self._look(
-                    group_id,
-                    lambda shard, committed: listing.describe_classic(shard.groups, group_id, committed, version),
-                )
-            except KafkaError as error:
-                return describe_classic.DescribedGroup(group_id=group_id, error_code=error.code)
+    def describe_group(self, group_id: str, version: int) -> Work[describe_classic.DescribedGroup]:
+        try:
+            work = self._look(
+                group_id, lambda shard, committed: listing.describe_classic(shard.groups, group_id, committed, version)
+            )
+        except KafkaError as error:
+            return describe_classic.DescribedGroup(group_id=group_id, error_code=error.code)
+        return (yield from work)
 
-        return [describe(group_id) for group_id in group_ids]
-
-    def describe_consumer_groups(self, group_ids: Sequence[str]) -> list[describe_consumer.DescribedGroup]:
+    def describe_consumer_group(self, group_id: str) -> Work[describe_consumer.DescribedGroup]:
         image = self.runtime.image
-
-        def describe(group_id: str) -> describe_consumer.DescribedGroup:
-            try:
-                if not group_id:
-                    # Of classic groups that is an id like any other, whose group nobody can join.
-                    raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-                return self._look(
-                    group_id,
-                    lambda shard, committed: listing.describe_consumer(
-                        shard.groups, group_id, committed, image, shard.update.default_assignor
-                    ),
-                )
-            except KafkaError as error:
-                return describe_consumer.DescribedGroup(
-                    group_id=group_id, error_code=error.code, error_message=error.message
-                )
-
-        return [describe(group_id) for group_id in group_ids]
+        try:
+            if not group_id:
+                # Of classic groups that is an id like any other, whose group nobody can join.
+                raise KafkaError(ErrorCode.INVALID_GROUP_ID)
+            work = self._look(
+                group_id,
+                lambda shard, committed: listing.describe_consumer(
+                    shard.groups, group_id, committed, image, shard.update.default_assignor
+                ),
+            )
+        except KafkaError as error:
+            return describe_consumer.DescribedGroup(
+                group_id=group_id, error_code=error.code, error_message=error.message
+            )
+        return (yield from work)
 
     def delete_groups(self, group_ids: Sequence[str]) -> Deferred[list[deletion.DeletableGroupResult]]:
         def delete(group_id: str) -> Deferred[deletion.DeletableGroupResult]:
@@ -310,7 +315,7 @@ class GroupCoordinator:
 
     # ---------------------------------------------------------------------------------------------------- to a shard
 
-    def _write(self, name: str, group_id: str, operation: Callable[[GroupShard], Result[T]]) -> Deferred[T]:
+    def _write(self, name: str, group_id: str, operation: Operation[GroupShard, T]) -> Deferred[T]:
         try:
             partition = self.runtime.partition_of(group_id)
         except KafkaError as error:

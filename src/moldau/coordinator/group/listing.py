@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from moldau.coordinator.group.classic_group import ClassicGroup, ClassicState
 from moldau.coordinator.group.consumer_group import ConsumerGroup, preferred_assignor
@@ -14,29 +14,31 @@ from moldau.metadata.image import MetadataImage
 from moldau.protocol.messages import consumer_group_describe as consumer
 from moldau.protocol.messages import describe_groups as classic
 from moldau.protocol.messages.list_groups import ListedGroup
+from moldau.slicing import Work, in_order, pieces
 
 _NOT_FOUND_SINCE = 6
 _CLASSIC_MEMBER = 0
 _CONSUMER_MEMBER = 1
 
 
-def list_groups(groups: Groups, committed: int, states: Collection[str], types: Collection[str]) -> list[ListedGroup]:
-    """Filters are in lower case; an empty one lets everything through."""
-    listed = []
+def list_groups(
+    groups: Groups, committed: int, states: Collection[str], types: Collection[str]
+) -> Iterator[ListedGroup | None]:
+    """Filters are in lower case; an empty one lets everything through. None stands for a group that does not pass."""
     for group in groups.at(committed):
         if isinstance(group, ClassicGroup):
             state, protocol_type = str(group.state), group.protocol_type or ""
         else:
             state, protocol_type = group.state_at(committed), PROTOCOL_TYPE
         if (states and state.lower() not in states) or (types and group.TYPE not in types):
+            yield None
             continue
-        listed.append(
-            ListedGroup(group_id=group.group_id, protocol_type=protocol_type, group_state=state, group_type=group.TYPE)
+        yield ListedGroup(
+            group_id=group.group_id, protocol_type=protocol_type, group_state=state, group_type=group.TYPE
         )
-    return listed
 
 
-def describe_classic(groups: Groups, group_id: str, committed: int, version: int) -> classic.DescribedGroup:
+def describe_classic(groups: Groups, group_id: str, committed: int, version: int) -> Work[classic.DescribedGroup]:
     group = groups.get_at(group_id, committed)
     if not isinstance(group, ClassicGroup):
         # Older versions have no code for it: a group that does not exist is dead.
@@ -45,29 +47,32 @@ def describe_classic(groups: Groups, group_id: str, committed: int, version: int
             missing.error_code = ErrorCode.GROUP_ID_NOT_FOUND
             missing.error_message = f"There is no classic group {group_id}."
         return missing
-    stable = group.is_in(ClassicState.STABLE)
-    return classic.DescribedGroup(
+    stable, protocol = group.is_in(ClassicState.STABLE), group.protocol_name
+    described = classic.DescribedGroup(
         group_id=group_id,
         group_state=str(group.state),
         protocol_type=group.protocol_type or "",
-        protocol_data=(group.protocol_name or "") if stable else "",
-        members=[
+        protocol_data=(protocol or "") if stable else "",
+    )
+    for members in pieces(list(group.members.values())):
+        described.members += [
             classic.DescribedGroupMember(
                 member_id=member.member_id,
                 group_instance_id=member.instance_id,
                 client_id=member.client_id,
                 client_host=member.client_host,
-                member_metadata=member.metadata(group.protocol_name) if stable else b"",
+                member_metadata=member.metadata(protocol) if stable else b"",
                 member_assignment=member.assignment if stable else b"",
             )
-            for member in group.members.values()
-        ],
-    )
+            for member in members
+        ]
+        yield
+    return described
 
 
 def describe_consumer(
     groups: Groups, group_id: str, committed: int, image: MetadataImage, default_assignor: str
-) -> consumer.DescribedGroup:
+) -> Work[consumer.DescribedGroup]:
     group = groups.get_at(group_id, committed)
     if not isinstance(group, ConsumerGroup):
         return consumer.DescribedGroup(
@@ -77,20 +82,20 @@ def describe_consumer(
         )
     epoch, assignment_epoch = group.epochs_at(committed)
     members = group.members.snapshot_at(committed)
-    return consumer.DescribedGroup(
+    described = consumer.DescribedGroup(
         group_id=group_id,
         group_state=group.state_at(committed),
         group_epoch=epoch,
         assignment_epoch=assignment_epoch,
         assignor_name=preferred_assignor(members.values(), default_assignor),
-        members=[
-            _member(member, group.targets.get_at(member_id, committed) or {}, image)
-            for member_id, member in members.items()
-        ],
     )
+    targets = group.targets.snapshot_at(committed)
+    for member_id, member in members.items():
+        described.members.append((yield from _member(member, targets.get(member_id, {}), image)))
+    return described
 
 
-def _member(member: ConsumerMember, target: Assignment, image: MetadataImage) -> consumer.Member:
+def _member(member: ConsumerMember, target: Assignment, image: MetadataImage) -> Work[consumer.Member]:
     return consumer.Member(
         member_id=member.member_id,
         instance_id=member.instance_id,
@@ -100,18 +105,20 @@ def _member(member: ConsumerMember, target: Assignment, image: MetadataImage) ->
         client_host=member.client_host,
         subscribed_topic_names=list(member.topics),
         subscribed_topic_regex=member.pattern,
-        assignment=_assignment(member.assigned, image),
-        target_assignment=_assignment(target, image),
+        assignment=(yield from _assignment(member.assigned, image)),
+        target_assignment=(yield from _assignment(target, image)),
         member_type=_CONSUMER_MEMBER if member.classic is None else _CLASSIC_MEMBER,
     )
 
 
-def _assignment(partitions: Assignment, image: MetadataImage) -> consumer.Assignment:
+def _assignment(partitions: Assignment, image: MetadataImage) -> Work[consumer.Assignment]:
     """Topics that are gone have no name and are left out."""
-    return consumer.Assignment(
-        topic_partitions=[
-            consumer.TopicPartitions(topic_id=topic_id, topic_name=topic.name, partitions=sorted(numbers))
-            for topic_id, numbers in sorted(partitions.items())
+    assignment = consumer.Assignment()
+    for topic_ids in pieces((yield from in_order(partitions))):
+        assignment.topic_partitions += [
+            consumer.TopicPartitions(topic_id=topic_id, topic_name=topic.name, partitions=sorted(partitions[topic_id]))
+            for topic_id in topic_ids
             if (topic := image.topics.by_id(topic_id)) is not None
         ]
-    )
+        yield
+    return assignment

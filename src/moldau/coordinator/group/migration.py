@@ -41,6 +41,7 @@ from moldau.protocol.messages.consumer_protocol_assignment import TopicPartition
 from moldau.protocol.messages.consumer_protocol_subscription import TopicPartition as OwnedTopic
 from moldau.protocol.messages.join_group import JoinGroupResponse
 from moldau.protocol.messages.sync_group import SyncGroupResponse
+from moldau.slicing import Work
 from moldau.timeline import SnapshotRegistry
 
 
@@ -61,12 +62,12 @@ class Migration:
 
     # ----------------------------------------------------------------------------------------- classic to consumer
 
-    def upgrade(self, classic: ClassicGroup, records: list[CoordinatorRecord]) -> ConsumerGroup:
+    def upgrade(self, classic: ClassicGroup, records: list[CoordinatorRecord]) -> Work[ConsumerGroup]:
         """The group as it will be when `records` are replayed; KafkaError if it has to stay classic."""
         if not self._may_upgrade or not classic.uses_consumer_protocol or len(classic.members) > self._consumer_limit:
             raise _not_a_consumer_group(classic.group_id)
         try:
-            group = self._as_consumer_group(classic)
+            group = yield from self._as_consumer_group(classic)
         except ProtocolError as error:
             raise _not_a_consumer_group(classic.group_id) from error
         code = ErrorCode.REBALANCE_IN_PROGRESS
@@ -77,14 +78,16 @@ class Migration:
         records.append(group_tombstone(group_id))
         records += [member_record(group_id, member) for member in group.members.values()]
         records.append(group_epoch_record(group_id, group.epoch, group.metadata_hash))
-        records += [target_record(group_id, member_id, target) for member_id, target in group.targets.items()]
+        for member_id, target in group.targets.items():
+            records.append((yield from target_record(group_id, member_id, target)))
         records.append(target_epoch_record(group_id, group.epoch, 0))
-        records += [current_record(group_id, member) for member in group.members.values()]
+        for member in group.members.values():
+            records.append((yield from current_record(group_id, member)))
         for member in group.members.values():
             self._sessions.extend_session(group_id, member)
         return group
 
-    def _as_consumer_group(self, classic: ClassicGroup) -> ConsumerGroup:
+    def _as_consumer_group(self, classic: ClassicGroup) -> Work[ConsumerGroup]:
         group = ConsumerGroup(classic.group_id, SnapshotRegistry())
         group.epoch = group.assignment_epoch = classic.generation
         for member in classic.members.values():
@@ -93,7 +96,7 @@ class Migration:
             assigned: Assignment = {}
             if member.assignment:
                 assigned = _by_id(decode_assignment(member.assignment).assigned_partitions, self._update.image)
-            group.put_member(
+            yield from group.put_member(
                 ConsumerMember(
                     member.member_id,
                     classic.generation,
@@ -111,6 +114,7 @@ class Migration:
                 )
             )
             group.targets[member.member_id] = assigned
+            yield
         return group
 
     # ----------------------------------------------------------------------------------------- consumer to classic

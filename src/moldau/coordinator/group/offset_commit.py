@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 
 from moldau.config.broker import BrokerConfig
@@ -168,36 +168,40 @@ class OffsetCommits:
         partitions |= {partition for _, group, partition, _ in self._store.pending() if group == group_id}
         return [offset_tombstone(group_id, partition) for partition in sorted(partitions)]
 
-    def forget_topics(self, topics: set[str]) -> list[CoordinatorRecord]:
+    def forget_topics(self, topics: set[str]) -> Iterator[CoordinatorRecord | None]:
         """The topics were deleted: a topic of the same name created later must not start in the middle."""
-        return [offset_tombstone(group_id, partition) for group_id, partition in self._store.of_topics(topics)]
+        for found in self._store.of_topics(topics):
+            yield None if found is None else offset_tombstone(*found)
 
     def _exists(self, group_id: str, partition: TopicPartition) -> bool:
         return self._store.get(group_id, partition) is not None or self._store.is_pending(group_id, partition)
 
     # ------------------------------------------------------------------------------------------------------ expiry
 
-    def expired(self, group_id: str, now_ms: int, retention_ms: int) -> tuple[list[CoordinatorRecord], bool]:
-        """Tombstones for what is no longer needed, and whether the group has no offset left that must be kept."""
-        group = self._groups.get(group_id)
+    def expired(
+        self, group: ClassicGroup | ConsumerGroup, now_ms: int, retention_ms: int
+    ) -> Generator[CoordinatorRecord | None, None, bool]:
+        """Tombstones for what is no longer needed; whether the group has no offset left that must be kept."""
+        group_id = group.group_id
         offsets = self._store.of_group(group_id)
         open_transactions = self._store.has_open_transactions(group_id)
-        if group is None or not offsets:
-            return [], not open_transactions
+        if not offsets:
+            return not open_transactions
         since = _expiry_base(group)
         if since is None:
-            return [], False
-        records, all_gone = [], True
+            return False
+        all_gone = True
         for partition, committed in offsets.items():
             if (
-                not group.is_subscribed(partition.topic)
-                and _is_expired(committed, since(committed), now_ms, retention_ms)
+                _is_expired(committed, since(committed), now_ms, retention_ms)
+                and not group.is_subscribed(partition.topic)
                 and not self._store.is_pending(group_id, partition)
             ):
-                records.append(offset_tombstone(group_id, partition))
+                yield offset_tombstone(group_id, partition)
             else:
                 all_gone = False
-        return records, all_gone and not open_transactions
+                yield None
+        return all_gone and not open_transactions
 
 
 def _expiry_base(group: ClassicGroup | ConsumerGroup) -> Callable[[CommittedOffset], int] | None:

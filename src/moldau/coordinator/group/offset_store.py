@@ -8,10 +8,14 @@ would survive a reload.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from moldau.slicing import Work, pieces
 from moldau.timeline import SnapshotRegistry, TimelineMap
 from moldau.types import ZERO_UUID, TopicPartition, Uuid
+
+# Offsets that are looked at between two pauses.
+_PIECE: Final = 64
 
 
 class CommittedOffset(NamedTuple):
@@ -70,15 +74,22 @@ class OffsetStore:
             for key, committed in offsets.items():
                 yield producer_id, key.group_id, key.partition, committed
 
-    def of_topics(self, topics: set[str]) -> Iterator[tuple[str, TopicPartition]]:
-        """Every group and partition of these topics with an offset, pending ones included."""
-        for group_id, offsets in self._groups.items():
-            for partition in offsets:
+    def of_topics(self, topics: set[str]) -> Iterator[tuple[str, TopicPartition] | None]:
+        """Every group and partition of these topics with an offset, pending ones included; None now and then. Whoever
+        asks may remove what was found on the way."""
+        for group_id, offsets in list(self._groups.items()):
+            for number, partition in enumerate(list(offsets), 1):
                 if partition.topic in topics:
                     yield group_id, partition
-        for _, group_id, partition, _ in self.pending():
-            if partition.topic in topics and self.get(group_id, partition) is None:
-                yield group_id, partition
+                elif not number % _PIECE:
+                    yield None
+            yield None
+        for pending in list(self._pending.values()):
+            for number, (group_id, partition) in enumerate(list(pending), 1):
+                if partition.topic in topics and self.get(group_id, partition) is None:
+                    yield group_id, partition
+                elif not number % _PIECE:
+                    yield None
 
     # ------------------------------------------------------------------------------------------------------- replay
 
@@ -109,10 +120,14 @@ class OffsetStore:
         for producer_id in self._producers.get(group_id, ()):
             self._pending[producer_id].pop(_PendingKey(group_id, partition))
 
-    def end_transaction(self, producer_id: int, committed: bool) -> list[str]:
+    def end_transaction(self, producer_id: int, committed: bool) -> Work[list[str]]:
         """The pending offsets of the producer count, or never will; the groups they belong to."""
         ended = self._pending.pop(producer_id)
-        for group_id in [group for group, producers in self._producers.items() if producer_id in producers]:
+        touched: list[str] = []
+        for some in pieces(list(self._producers.items())):
+            touched += [group_id for group_id, producers in some if producer_id in producers]
+            yield
+        for group_id in touched:
             left = self._producers[group_id] - {producer_id}
             if left:
                 self._producers[group_id] = left
@@ -120,9 +135,10 @@ class OffsetStore:
                 del self._producers[group_id]
         if ended is None:
             return []
-        if committed:
-            for key, pending in ended.items():
+        for rows in pieces(ended.items() if committed else ()):
+            for key, pending in rows:
                 current = self.get(key.group_id, key.partition)
                 if current is None or pending.record_offset > current.record_offset:
                     self.put(key.group_id, key.partition, pending)
+            yield
         return list({key.group_id for key in ended})

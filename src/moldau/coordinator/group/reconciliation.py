@@ -11,7 +11,7 @@ pure function: the member as it is, its target, who owns what, and what the memb
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from moldau.coordinator.group.consumer_member import (
@@ -23,6 +23,7 @@ from moldau.coordinator.group.consumer_member import (
     partitions_of,
 )
 from moldau.errors import ErrorCode, KafkaError
+from moldau.slicing import Work, pieces
 from moldau.types import Uuid
 
 
@@ -32,7 +33,7 @@ def reconcile(
     target: Assignment,
     owner: Callable[[tuple[Uuid, int]], str | None],
     owned: Assignment | None,
-) -> ConsumerMember:
+) -> Work[ConsumerMember]:
     """The member after this step, or itself if it cannot go further now. `owned` is None where it does not say."""
     if member.is_reconciled_to(target_epoch):
         return member
@@ -40,15 +41,15 @@ def reconcile(
         if _holds(owned, member.pending_revocation):
             return member
         # What was asked for is done; that alone is a step, even if the target has moved on meanwhile.
-        return _next(member, member.epoch + 1, target_epoch, target, owner, owned)
+        return (yield from _next(member, member.epoch + 1, target_epoch, target, owner, owned))
     if member.state == MemberState.UNKNOWN:
         if owned is None or owned:
             raise KafkaError(
                 ErrorCode.FENCED_MEMBER_EPOCH,
                 "The member is in a state that this version does not know; it must give everything up and join again.",
             )
-        return _next(member, target_epoch, target_epoch, target, owner, owned)
-    return _next(member, member.epoch, target_epoch, target, owner, owned)
+        return (yield from _next(member, target_epoch, target_epoch, target, owner, owned))
+    return (yield from _next(member, member.epoch, target_epoch, target, owner, owned))
 
 
 def _next(
@@ -58,27 +59,47 @@ def _next(
     target: Assignment,
     owner: Callable[[tuple[Uuid, int]], str | None],
     owned: Assignment | None,
-) -> ConsumerMember:
-    has, wants = set(partitions_of(member.assigned)), set(partitions_of(target))
-    keeps, revokes = assignment(has & wants), assignment(has - wants)
+) -> Work[ConsumerMember]:
+    has, wants = (yield from _distinct(member.assigned)), (yield from _distinct(target))
+    keeps = has & wants
+    revokes = yield from assignment(has - wants)
     if revokes and _holds(owned, revokes):
         return replace(
             member.at_epoch(epoch),
             state=MemberState.UNREVOKED_PARTITIONS,
-            assigned=keeps,
+            assigned=(yield from assignment(keeps)),
             pending_revocation=revokes,
-            assignment_epochs={partition: member.assignment_epochs[partition] for partition in has},
+            assignment_epochs=(yield from _epochs(member, has)),
         )
     missing = wants - has
-    free = {partition for partition in missing if owner(partition) in (None, member.member_id)}
-    kept = {partition: member.assignment_epochs[partition] for partition in has & wants}
+    free: set[tuple[Uuid, int]] = set()
+    for some in pieces(missing):
+        free.update(partition for partition in some if owner(partition) in (None, member.member_id))
+        yield
+    kept = yield from _epochs(member, keeps)
     return replace(
         member.at_epoch(target_epoch),
         state=MemberState.STABLE if free == missing else MemberState.UNRELEASED_PARTITIONS,
-        assigned=assignment((has & wants) | free),
+        assigned=(yield from assignment(keeps | free)),
         pending_revocation=NO_PARTITIONS,
         assignment_epochs=kept | dict.fromkeys(free, target_epoch),
     )
+
+
+def _distinct(partitions: Assignment) -> Work[set[tuple[Uuid, int]]]:
+    found: set[tuple[Uuid, int]] = set()
+    for some in pieces(partitions_of(partitions)):
+        found.update(some)
+        yield
+    return found
+
+
+def _epochs(member: ConsumerMember, partitions: Iterable[tuple[Uuid, int]]) -> Work[dict[tuple[Uuid, int], int]]:
+    epochs: dict[tuple[Uuid, int], int] = {}
+    for some in pieces(partitions):
+        epochs.update((partition, member.assignment_epochs[partition]) for partition in some)
+        yield
+    return epochs
 
 
 def _holds(owned: Assignment | None, partitions: Assignment) -> bool:

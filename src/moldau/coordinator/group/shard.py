@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
@@ -44,6 +44,7 @@ from moldau.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupRe
 from moldau.protocol.messages.legacy_offset_commit_key import LegacyOffsetCommitKey
 from moldau.protocol.messages.offset_commit_key import OffsetCommitKey
 from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from moldau.slicing import Work
 from moldau.types import NO_PRODUCER_ID, TopicPartition
 
 _EXPIRY: Final = "expire offsets"
@@ -69,7 +70,7 @@ class GroupShard:
 
     # ------------------------------------------------------------------------------------------- classic requests
 
-    def join(self, joining: Joining) -> Result[None]:
+    def join(self, joining: Joining) -> Result[None] | Work[Result[None]]:
         group = self.groups.get(joining.request.group_id)
         if isinstance(group, ConsumerGroup) and not group.is_empty:
             return self._mixed.join(group, joining)
@@ -93,7 +94,9 @@ class GroupShard:
             return self._session.heartbeat(group, request)
         return self._mixed.heartbeat(group, request)
 
-    def leave(self, request: LeaveGroupRequest, now_ms: int) -> Result[LeaveGroupResponse]:
+    def leave(
+        self, request: LeaveGroupRequest, now_ms: int
+    ) -> Result[LeaveGroupResponse] | Work[Result[LeaveGroupResponse]]:
         group = self.groups.get(request.group_id)
         if group is None:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
@@ -114,27 +117,32 @@ class GroupShard:
     def expire_offsets(self, now_ms: int) -> Result[None]:
         """Tombstones for offsets nobody needs any more, and for empty groups that have none left."""
         self._schedule_expiry()
+        return Result((), None, atomic=False, stream=self._expired(now_ms))
+
+    def _expired(self, now_ms: int) -> Iterator[CoordinatorRecord | None]:
         retention_ms = self._config.offsets_retention_minutes * _MINUTE_MS
-        records: list[CoordinatorRecord] = []
         for group in self.groups:
-            expired, nothing_left = self.commits.expired(group.group_id, now_ms, retention_ms)
-            records += expired
+            nothing_left = yield from self.commits.expired(group, now_ms, retention_ms)
             waited_for = isinstance(group, ClassicGroup) and group.pending_join
             if nothing_left and group.is_empty and not waited_for:
-                records += _tombstones(group)
-        return Result(records, None, atomic=False)
+                yield from _tombstones(group)
+            yield None
 
     def forget_topics(self, topics: set[str]) -> Result[None]:
-        return Result(self.commits.forget_topics(topics), None, atomic=False)
+        return Result((), None, atomic=False, stream=self.commits.forget_topics(topics))
 
     def _schedule_expiry(self) -> None:
         self._timers.schedule(_EXPIRY, self._config.offsets_retention_check_interval_ms, self.expire_offsets)
 
     # --------------------------------------------------------------------------------------------- shard's own life
 
-    def on_loaded(self, image: MetadataImage) -> None:
+    def on_loaded(self, image: MetadataImage) -> Work[None]:
         self.update.image = image
+        self._schedule_expiry()
         for group in self.groups:
+            yield
+            if self.groups.get(group.group_id) is not group:
+                continue
             if isinstance(group, ConsumerGroup):
                 self._sessions.restart(group)
                 continue
@@ -142,7 +150,6 @@ class GroupShard:
                 self._rebalance.extend_session(group, member)
             if len(group.members) > self._config.group_max_size:
                 self._shrink(group)
-        self._schedule_expiry()
 
     def _shrink(self, group: ClassicGroup) -> None:
         """The limit was lowered: everybody joins again, may commit before, and the last ones are turned away."""
@@ -160,31 +167,36 @@ class GroupShard:
                     group.complete_join(member, JoinGroupResponse(member_id=member.member_id, error_code=code))
                     group.complete_sync(member, SyncGroupResponse(error_code=code))
 
-    def on_new_image(self, image: MetadataImage, delta: MetadataDelta) -> None:
+    def on_new_image(self, image: MetadataImage, delta: MetadataDelta) -> Work[None] | None:
         self.update.image = image
         topics = {gone.name for gone in delta.topics.deleted.values()}
         for topic in delta.topics.changed.values():
             if topic.base is None or topic.partitions.keys() - topic.base.partitions.keys():
                 topics.add(topic.name)
-        if not topics:
-            return
+        return self._refresh(topics) if topics else None
+
+    def _refresh(self, topics: set[str]) -> Work[None]:
+        """The next heartbeat of every group that subscribes to one of them looks again at what there is."""
         for group in self.groups:
             if isinstance(group, ConsumerGroup) and group.is_subscribed_to_any(topics):
                 group.refresh_metadata = True
+            yield
 
     # ------------------------------------------------------------------------------------------------------ replay
 
-    def replay(self, record: CoordinatorRecord, offset: int, producer_id: int, producer_epoch: int) -> None:
+    def replay(
+        self, record: CoordinatorRecord, offset: int, producer_id: int, producer_epoch: int
+    ) -> Work[None] | None:
         apply = _REPLAY.get(type(record.key))
         if apply is None:
-            return
+            return None
         if apply is GroupShard._replay_offset:
             self._replay_offset(record.key, record.value, offset, producer_id)
-        else:
-            apply(self, record.key, record.value)
+            return None
+        return apply(self, record.key, record.value)
 
-    def replay_marker(self, producer_id: int, producer_epoch: int, committed: bool) -> None:
-        for group_id in self.offsets.end_transaction(producer_id, committed):
+    def replay_marker(self, producer_id: int, producer_epoch: int, committed: bool) -> Work[None]:
+        for group_id in (yield from self.offsets.end_transaction(producer_id, committed)):
             if committed:
                 self.groups.classic_for_offsets(group_id)
 
@@ -214,22 +226,22 @@ class GroupShard:
         group = self.groups.consumer_for_replay(key.group_id)
         group.epoch, group.metadata_hash = value.epoch, value.metadata_hash
 
-    def _replay_member(self, key: Any, value: Any) -> None:
+    def _replay_member(self, key: Any, value: Any) -> Work[None]:
         if value is None:
             group = self.groups.consumer(key.group_id)
             if group is not None:
-                group.remove_member(key.member_id)
+                yield from group.remove_member(key.member_id)
             return
         group = self.groups.consumer_for_replay(key.group_id)
         member = group.members.get(key.member_id) or ConsumerMember(key.member_id)
-        group.put_member(apply_member(member, value))
+        yield from group.put_member(apply_member(member, value))
 
-    def _replay_current(self, key: Any, value: Any) -> None:
+    def _replay_current(self, key: Any, value: Any) -> Work[None]:
         if value is None:
             group = self.groups.consumer(key.group_id)
             member = None if group is None else group.members.get(key.member_id)
             if group is not None and member is not None:
-                group.put_member(
+                yield from group.put_member(
                     replace(
                         member,
                         epoch=LEAVING_EPOCH,
@@ -243,15 +255,16 @@ class GroupShard:
             return
         group = self.groups.consumer_for_replay(key.group_id)
         member = group.members.get(key.member_id) or ConsumerMember(key.member_id)
-        group.put_member(apply_current(member, value))
+        yield from group.put_member((yield from apply_current(member, value)))
 
-    def _replay_target(self, key: Any, value: Any) -> None:
+    def _replay_target(self, key: Any, value: Any) -> Work[None]:
         if value is None:
             group = self.groups.consumer(key.group_id)
             if group is not None:
                 group.targets.pop(key.member_id)
             return
-        self.groups.consumer_for_replay(key.group_id).targets[key.member_id] = target_of(value)
+        target = yield from target_of(value)
+        self.groups.consumer_for_replay(key.group_id).targets[key.member_id] = target
 
     def _replay_target_epoch(self, key: Any, value: Any) -> None:
         if value is None:
@@ -272,7 +285,7 @@ def _tombstones(group: ClassicGroup | ConsumerGroup) -> list[CoordinatorRecord]:
     return [group_tombstone(group.group_id)] if isinstance(group, ClassicGroup) else group_tombstones(group)
 
 
-_REPLAY: Final[dict[type, Callable[..., None]]] = {
+_REPLAY: Final[dict[type, Callable[..., Work[None] | None]]] = {
     LegacyOffsetCommitKey: GroupShard._replay_offset,
     OffsetCommitKey: GroupShard._replay_offset,
     GroupMetadataKey: GroupShard._replay_classic,

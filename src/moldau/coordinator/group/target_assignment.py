@@ -10,9 +10,11 @@ from moldau.coordinator.group.consumer_member import NO_PARTITIONS, Assignment, 
 from moldau.coordinator.group.consumer_records import target_epoch_record, target_record
 from moldau.coordinator.shard import CoordinatorRecord
 from moldau.metadata.image import MetadataImage
+from moldau.slicing import Work, in_order, pieces
+from moldau.types import Uuid
 
 
-def metadata_hash(topics: Iterable[str], image: MetadataImage) -> int:
+def metadata_hash(topics: Iterable[str], image: MetadataImage) -> Work[int]:
     """A number that changes when what there is to assign changes: topics, their ids, their numbers of partitions.
 
     It is only ever compared with one made the same way. Kafka hashes differently; a coordinator that takes over from
@@ -22,11 +24,13 @@ def metadata_hash(topics: Iterable[str], image: MetadataImage) -> int:
 
     digest = blake2b(digest_size=8)
     empty = True
-    for name in sorted(topics):
-        topic = image.topics.get(name)
-        if topic is not None:
-            empty = False
-            digest.update(topic.id + len(topic.partitions).to_bytes(4, "big") + name.encode())
+    for names in pieces((yield from in_order(topics))):
+        for name in names:
+            topic = image.topics.get(name)
+            if topic is not None:
+                empty = False
+                digest.update(topic.id + len(topic.partitions).to_bytes(4, "big") + name.encode())
+        yield
     return 0 if empty else int.from_bytes(digest.digest(), "big", signed=True)
 
 
@@ -35,31 +39,32 @@ def compute_target(
     subscriptions: Mapping[str, tuple[ConsumerMember, frozenset[str]]],
     previous: Mapping[str, Assignment],
     image: MetadataImage,
-) -> dict[str, Assignment]:
+) -> Work[dict[str, Assignment]]:
     """By member id: the member and the topics it subscribes to, and what it was meant to have so far."""
     members, partitions = [], {}
-    for member_id, (member, names) in sorted(subscriptions.items()):
-        known = [topic for name in names if (topic := image.topics.get(name)) is not None]
-        partitions.update({topic.id: len(topic.partitions) for topic in known})
-        members.append(
-            Subscriber(
-                member_id,
-                member.instance_id,
-                frozenset(topic.id for topic in known),
-                previous.get(member_id, NO_PARTITIONS),
-            )
-        )
-    return ASSIGNORS[assignor](Problem(members, dict(sorted(partitions.items()))))
+    for member_id, (member, names) in sorted(subscriptions.items(), key=lambda each: each[0]):
+        ids: set[Uuid] = set()
+        for some in pieces(names):
+            for name in some:
+                topic = image.topics.get(name)
+                if topic is not None:
+                    ids.add(topic.id)
+                    partitions[topic.id] = len(topic.partitions)
+            yield
+        current = previous.get(member_id, NO_PARTITIONS)
+        members.append(Subscriber(member_id, member.instance_id, frozenset(ids), current))
+    counts = {topic_id: partitions[topic_id] for topic_id in (yield from in_order(partitions))}
+    return (yield from ASSIGNORS[assignor](Problem(members, counts)))
 
 
 def target_records(
     group: ConsumerGroup, epoch: int, targets: Mapping[str, Assignment], now_ms: int
-) -> list[CoordinatorRecord]:
+) -> Work[list[CoordinatorRecord]]:
     """Only what is different from the last target, and the epoch last: until then the old one counts."""
-    records = [
-        target_record(group.group_id, member_id, target)
-        for member_id, target in targets.items()
-        if group.targets.get(member_id) != target
-    ]
+    records = []
+    for member_id, target in targets.items():
+        if group.targets.get(member_id) != target:
+            records.append((yield from target_record(group.group_id, member_id, target)))
+        yield
     records.append(target_epoch_record(group.group_id, epoch, now_ms))
     return records

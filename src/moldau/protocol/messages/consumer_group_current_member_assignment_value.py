@@ -15,6 +15,7 @@ from moldau.protocol.arrays import (
 )
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import COMPACT_NULL, fixed, null_sent
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import check_tag_end, keep_tag, read_tag, read_tag_count, read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -152,3 +153,19 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(
+        out: Writer,
+        items: Iterable[ConsumerGroupCurrentMemberAssignmentValue],
+        version: int,
+    ) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_iib(item.member_epoch, item.previous_member_epoch, item.state)
+            buf += compact_array_count(item.assigned_partitions)
+            yield from written_slices(TopicPartitions.write_all, out, item.assigned_partitions, version)
+            buf += compact_array_count(item.partitions_pending_revocation)
+            yield from written_slices(TopicPartitions.write_all, out, item.partitions_pending_revocation, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -19,6 +19,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import check_tag_end, keep_tag, read_tag, read_tag_count, read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -100,6 +101,16 @@ class ClassicMemberMetadata(Struct):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ClassicMemberMetadata], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_i(item.session_timeout_ms)
+            buf += compact_array_count(item.supported_protocols)
+            yield from written_slices(ClassicProtocol.write_all, out, item.supported_protocols, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
 
 
 class ConsumerGroupMemberMetadataValue(Message):
@@ -219,3 +230,29 @@ class ConsumerGroupMemberMetadataValue(Message):
                     check_tag_end(tag, pos, stop)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ConsumerGroupMemberMetadataValue], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += nullable_compact_string(item.instance_id)
+            buf += nullable_compact_string(item.rack_id)
+            buf += compact_string(item.client_id)
+            buf += compact_string(item.client_host)
+            buf += compact_strings(item.subscribed_topic_names)
+            yield len(item.subscribed_topic_names)
+            buf += nullable_compact_string(item.subscribed_topic_regex)
+            buf += _pack_i(item.rebalance_timeout_ms)
+            buf += nullable_compact_string(item.server_assignor)
+            tags: dict[int, bytes] = {}
+            classic_member_metadata = item.classic_member_metadata
+            if classic_member_metadata != ClassicMemberMetadata():
+                if classic_member_metadata is None:
+                    tags[0] = COMPACT_NULL
+                else:
+                    inner = Writer()
+                    inner.buffer.append(1)
+                    ClassicMemberMetadata.write_all(inner, (classic_member_metadata,), version)
+                    tags[0] = inner.bytes()
+            buf += tagged(tags, item.unknown_tags) if tags or item.unknown_tags else b"\x00"
+            yield 1

@@ -9,6 +9,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_array_count, compact_strings, read_compact_count, read_many
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string
+from moldau.protocol.slices import Slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -55,6 +56,16 @@ class PartitionMetadata(Struct):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[PartitionMetadata], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_i(item.partition)
+            buf += compact_strings(item.racks)
+            yield len(item.racks)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
 
 
 class TopicMetadata(Struct):
@@ -113,6 +124,18 @@ class TopicMetadata(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[TopicMetadata], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_u(item.topic_id)
+            buf += compact_string(item.topic_name)
+            buf += _pack_i(item.num_partitions)
+            buf += compact_array_count(item.partition_metadata)
+            yield from PartitionMetadata.write_slices(out, item.partition_metadata, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class ConsumerGroupPartitionMetadataValue(Message):
     FIELDS = ("topics",)
@@ -158,3 +181,12 @@ class ConsumerGroupPartitionMetadataValue(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ConsumerGroupPartitionMetadataValue], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_array_count(item.topics)
+            yield from TopicMetadata.write_slices(out, item.topics, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -9,6 +9,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_strings, read_compact_count, read_many
 from moldau.protocol.message import UNSET, Message, new
 from moldau.protocol.primitives import fixed, null_sent, read_compact_string
+from moldau.protocol.slices import Slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -65,3 +66,13 @@ class ConsumerGroupRegularExpressionValue(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ConsumerGroupRegularExpressionValue], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_strings(item.topics)
+            yield len(item.topics)
+            buf += _pack_qq(item.version, item.timestamp)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

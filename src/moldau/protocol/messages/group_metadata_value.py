@@ -24,6 +24,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -252,3 +253,31 @@ class GroupMetadataValue(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[GroupMetadataValue], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 4:
+            for item in items:
+                buf += compact_string(item.protocol_type)
+                buf += _pack_i(item.generation)
+                buf += nullable_compact_string(item.protocol)
+                buf += nullable_compact_string(item.leader)
+                buf += _pack_q(item.current_state_timestamp)
+                buf += compact_array_count(item.members)
+                yield from written_slices(MemberMetadata.write_all, out, item.members, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.protocol_type)
+            buf += _pack_i(item.generation)
+            buf += nullable_string(item.protocol)
+            buf += nullable_string(item.leader)
+            if version >= 2:
+                buf += _pack_q(item.current_state_timestamp)
+            buf += array_count(item.members)
+            yield from written_slices(MemberMetadata.write_all, out, item.members, version)
+            if item.unknown_tags:
+                raise no_tags("GroupMetadataValue", version)
+            yield 1

@@ -9,6 +9,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_array_count, compact_int32s, read_compact_count, read_compact_int32s
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import fixed, null_sent
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -114,3 +115,17 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(
+        out: Writer,
+        items: Iterable[ShareGroupCurrentMemberAssignmentValue],
+        version: int,
+    ) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_iib(item.member_epoch, item.previous_member_epoch, item.state)
+            buf += compact_array_count(item.assigned_partitions)
+            yield from written_slices(TopicPartitions.write_all, out, item.assigned_partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

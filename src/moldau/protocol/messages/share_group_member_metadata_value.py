@@ -15,6 +15,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -76,3 +77,15 @@ class ShareGroupMemberMetadataValue(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ShareGroupMemberMetadataValue], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += nullable_compact_string(item.rack_id)
+            buf += compact_string(item.client_id)
+            buf += compact_string(item.client_host)
+            buf += compact_strings(item.subscribed_topic_names)
+            yield len(item.subscribed_topic_names)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

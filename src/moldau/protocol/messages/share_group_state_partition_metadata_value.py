@@ -11,6 +11,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_array_count, compact_int32s, read_compact_count, read_compact_int32s
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -162,3 +163,16 @@ class ShareGroupStatePartitionMetadataValue(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ShareGroupStatePartitionMetadataValue], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_array_count(item.initializing_topics)
+            yield from written_slices(TopicPartitionsInfo.write_all, out, item.initializing_topics, version)
+            buf += compact_array_count(item.initialized_topics)
+            yield from written_slices(TopicPartitionsInfo.write_all, out, item.initialized_topics, version)
+            buf += compact_array_count(item.deleting_topics)
+            yield from written_slices(TopicInfo.write_all, out, item.deleting_topics, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

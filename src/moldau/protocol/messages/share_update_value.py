@@ -9,6 +9,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_array_count, read_compact_count
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import fixed, null_sent
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import check_tag_end, keep_tag, read_tag, read_tag_count, read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -135,3 +136,17 @@ class ShareUpdateValue(Message):
                     check_tag_end(tag, pos, stop)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ShareUpdateValue], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_iiq(item.snapshot_epoch, item.leader_epoch, item.start_offset)
+            buf += compact_array_count(item.state_batches)
+            yield from written_slices(StateBatch.write_all, out, item.state_batches, version)
+            tags: dict[int, bytes] = {}
+            delivery_complete_count = item.delivery_complete_count
+            if delivery_complete_count != -1:
+                tags[0] = _pack_i(delivery_complete_count)
+            buf += tagged(tags, item.unknown_tags) if tags or item.unknown_tags else b"\x00"
+            yield 1

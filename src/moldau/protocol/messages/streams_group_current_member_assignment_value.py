@@ -15,6 +15,7 @@ from moldau.protocol.arrays import (
 )
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import COMPACT_NULL, compact_string, fixed, null_sent, read_compact_string
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import check_tag_end, keep_tag, read_tag, read_tag_count, read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -199,3 +200,27 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(
+        out: Writer,
+        items: Iterable[StreamsGroupCurrentMemberAssignmentValue],
+        version: int,
+    ) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_iib(item.member_epoch, item.previous_member_epoch, item.state)
+            buf += compact_array_count(item.active_tasks)
+            yield from written_slices(TaskIds.write_all, out, item.active_tasks, version)
+            buf += compact_array_count(item.standby_tasks)
+            yield from written_slices(TaskIds.write_all, out, item.standby_tasks, version)
+            buf += compact_array_count(item.warmup_tasks)
+            yield from written_slices(TaskIds.write_all, out, item.warmup_tasks, version)
+            buf += compact_array_count(item.active_tasks_pending_revocation)
+            yield from written_slices(TaskIds.write_all, out, item.active_tasks_pending_revocation, version)
+            buf += compact_array_count(item.standby_tasks_pending_revocation)
+            yield from written_slices(TaskIds.write_all, out, item.standby_tasks_pending_revocation, version)
+            buf += compact_array_count(item.warmup_tasks_pending_revocation)
+            yield from written_slices(TaskIds.write_all, out, item.warmup_tasks_pending_revocation, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

@@ -16,6 +16,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -198,3 +199,24 @@ class StreamsGroupMemberMetadataValue(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[StreamsGroupMemberMetadataValue], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += nullable_compact_string(item.instance_id)
+            buf += nullable_compact_string(item.rack_id)
+            buf += compact_string(item.client_id)
+            buf += compact_string(item.client_host)
+            buf += _pack_ii(item.rebalance_timeout_ms, item.topology_epoch)
+            buf += compact_string(item.process_id)
+            user_endpoint = item.user_endpoint
+            if user_endpoint is None:
+                buf.append(0xFF)
+            else:
+                buf.append(1)
+                yield from written_slices(Endpoint.write_all, out, (user_endpoint,), version)
+            buf += compact_array_count(item.client_tags)
+            yield from written_slices(KeyValue.write_all, out, item.client_tags, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

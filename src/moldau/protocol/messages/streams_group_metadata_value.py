@@ -9,6 +9,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_array_count, read_compact_count
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import COMPACT_NULL, compact_string, fixed, read_compact_string
+from moldau.protocol.slices import Slices
 from moldau.protocol.tagged_fields import check_tag_end, keep_tag, read_tag, read_tag_count, read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -131,3 +132,24 @@ class StreamsGroupMetadataValue(Message):
                     check_tag_end(tag, pos, stop)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[StreamsGroupMetadataValue], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_iq(item.epoch, item.metadata_hash)
+            tags: dict[int, bytes] = {}
+            validated_topology_epoch = item.validated_topology_epoch
+            if validated_topology_epoch != -1:
+                tags[0] = _pack_i(validated_topology_epoch)
+            last_assignment_configs = item.last_assignment_configs
+            if last_assignment_configs != []:
+                if last_assignment_configs is None:
+                    tags[1] = COMPACT_NULL
+                else:
+                    inner = Writer()
+                    inner.buffer += compact_array_count(last_assignment_configs)
+                    LastAssignmentConfig.write_all(inner, last_assignment_configs, version)
+                    tags[1] = inner.bytes()
+            buf += tagged(tags, item.unknown_tags) if tags or item.unknown_tags else b"\x00"
+            yield 1

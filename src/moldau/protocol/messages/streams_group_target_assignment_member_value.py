@@ -9,6 +9,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_array_count, compact_int32s, read_compact_count, read_compact_int32s
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import compact_string, null_sent, read_compact_string
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -115,3 +116,20 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(
+        out: Writer,
+        items: Iterable[StreamsGroupTargetAssignmentMemberValue],
+        version: int,
+    ) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_array_count(item.active_tasks)
+            yield from written_slices(TaskIds.write_all, out, item.active_tasks, version)
+            buf += compact_array_count(item.standby_tasks)
+            yield from written_slices(TaskIds.write_all, out, item.standby_tasks, version)
+            buf += compact_array_count(item.warmup_tasks)
+            yield from written_slices(TaskIds.write_all, out, item.warmup_tasks, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

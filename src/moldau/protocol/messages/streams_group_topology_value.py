@@ -16,6 +16,7 @@ from moldau.protocol.arrays import (
 )
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -111,6 +112,17 @@ class TopicInfo(Struct):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[TopicInfo], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.name)
+            buf += _pack_ih(item.partitions, item.replication_factor)
+            buf += compact_array_count(item.topic_configs)
+            yield from written_slices(TopicConfig.write_all, out, item.topic_configs, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
 
 
 class CopartitionGroup(Struct):
@@ -253,6 +265,26 @@ class Subtopology(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[Subtopology], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.subtopology_id)
+            buf += compact_strings(item.source_topics)
+            yield len(item.source_topics)
+            buf += compact_strings(item.source_topic_regex)
+            yield len(item.source_topic_regex)
+            buf += compact_array_count(item.state_changelog_topics)
+            yield from TopicInfo.write_slices(out, item.state_changelog_topics, version)
+            buf += compact_strings(item.repartition_sink_topics)
+            yield len(item.repartition_sink_topics)
+            buf += compact_array_count(item.repartition_source_topics)
+            yield from TopicInfo.write_slices(out, item.repartition_source_topics, version)
+            buf += compact_array_count(item.copartition_groups)
+            yield from written_slices(CopartitionGroup.write_all, out, item.copartition_groups, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class StreamsGroupTopologyValue(Message):
     FIELDS = ("epoch", "subtopologies")
@@ -298,3 +330,13 @@ class StreamsGroupTopologyValue(Message):
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[StreamsGroupTopologyValue], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_i(item.epoch)
+            buf += compact_array_count(item.subtopologies)
+            yield from Subtopology.write_slices(out, item.subtopologies, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1

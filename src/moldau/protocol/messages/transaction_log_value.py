@@ -26,6 +26,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
+from moldau.protocol.slices import Slices, written_slices
 from moldau.protocol.tagged_fields import check_tag_end, keep_tag, read_tag, read_tag_count, read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -277,3 +278,63 @@ class TransactionLogValue(Message):
             item.unknown_tags = None
             items.append(item)
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[TransactionLogValue], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 1:
+            for item in items:
+                buf += _pack_qhib(
+                    item.producer_id,
+                    item.producer_epoch,
+                    item.transaction_timeout_ms,
+                    item.transaction_status,
+                )
+                transaction_partitions = item.transaction_partitions
+                if transaction_partitions is None:
+                    buf += COMPACT_NULL
+                else:
+                    buf += compact_array_count(transaction_partitions)
+                    yield from written_slices(PartitionsSchema.write_all, out, transaction_partitions, version)
+                buf += _pack_qq(item.transaction_last_update_timestamp_ms, item.transaction_start_timestamp_ms)
+                tags: dict[int, bytes] = {}
+                previous_producer_id = item.previous_producer_id
+                if previous_producer_id != -1:
+                    tags[0] = _pack_q(previous_producer_id)
+                next_producer_id = item.next_producer_id
+                if next_producer_id != -1:
+                    tags[1] = _pack_q(next_producer_id)
+                client_transaction_version = item.client_transaction_version
+                if client_transaction_version != 0:
+                    tags[2] = _pack_h(client_transaction_version)
+                next_producer_epoch = item.next_producer_epoch
+                if next_producer_epoch != -1:
+                    tags[3] = _pack_h(next_producer_epoch)
+                buf += tagged(tags, item.unknown_tags) if tags or item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_qhib(
+                item.producer_id,
+                item.producer_epoch,
+                item.transaction_timeout_ms,
+                item.transaction_status,
+            )
+            transaction_partitions = item.transaction_partitions
+            if transaction_partitions is None:
+                buf += NULL
+            else:
+                buf += array_count(transaction_partitions)
+                yield from written_slices(PartitionsSchema.write_all, out, transaction_partitions, version)
+            buf += _pack_qq(item.transaction_last_update_timestamp_ms, item.transaction_start_timestamp_ms)
+            if item.previous_producer_id != -1:
+                raise no_such_field("TransactionLogValue", "previous_producer_id", version)
+            if item.next_producer_id != -1:
+                raise no_such_field("TransactionLogValue", "next_producer_id", version)
+            if item.next_producer_epoch != -1:
+                raise no_such_field("TransactionLogValue", "next_producer_epoch", version)
+            if item.client_transaction_version != 0:
+                raise no_such_field("TransactionLogValue", "client_transaction_version", version)
+            if item.unknown_tags:
+                raise no_tags("TransactionLogValue", version)
+            yield 1

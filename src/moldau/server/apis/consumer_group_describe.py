@@ -25,7 +25,7 @@ def consumer_group_describe(
 ) -> Work[ConsumerGroupDescribeResponse]:
     response = ConsumerGroupDescribeResponse()
     for group_id in request.group_ids:
-        (group,) = context.services.groups.describe_consumer_groups([group_id])
+        group = yield from context.services.groups.describe_consumer_group(group_id)
         if request.include_authorized_operations and not group.error_code:
             group.authorized_operations = group_operations(context, group_id)
         response.groups.append(group)

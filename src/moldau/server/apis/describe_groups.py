@@ -22,7 +22,7 @@ _MESSAGE_SINCE = 6
 def describe_groups(context: RequestContext, request: DescribeGroupsRequest) -> Work[DescribeGroupsResponse]:
     response = DescribeGroupsResponse()
     for group_id in request.groups:
-        (group,) = context.services.groups.describe_groups([group_id], context.version)
+        group = yield from context.services.groups.describe_group(group_id, context.version)
         if request.include_authorized_operations and not group.error_code:
             group.authorized_operations = group_operations(context, group_id)
         response.groups.append(group)

@@ -9,9 +9,10 @@ from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.slicing import Work
 
 
-def list_groups(context: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
+def list_groups(context: RequestContext, request: ListGroupsRequest) -> Work[ListGroupsResponse]:
     return context.services.groups.list_groups(request)
 
 
