@@ -124,7 +124,9 @@ class Node:
         self.producer_ids = ProducerIdPool(
             lambda: self.controller.allocate_producer_ids(config.node_id, self.lifecycle.epoch)
         )
-        self.groups = GroupCoordinator(config, coordinator_log, loop, clock, runtime.random, runtime.workers)
+        self.groups = GroupCoordinator(
+            config, coordinator_log, loop, clock, runtime.random, runtime.workers, self.slicer
+        )
         self.transaction_markers = TransactionMarkers(config.node_id, self.replicas, self.groups, clock)
         self.transactions = TransactionCoordinator(
             TransactionSettings.of(config),
@@ -133,6 +135,8 @@ class Node:
             clock,
             self.producer_ids.next_id,
             self.transaction_markers,
+            self.groups.patterns.select,
+            self.slicer,
         )
         self.services = self._services()
         self.server = SocketServer(config, runtime, self.services)

@@ -37,6 +37,7 @@ from moldau.protocol.messages.end_txn import EndTxnRequest
 from moldau.protocol.messages.feature_level_record import FeatureLevelRecord
 from moldau.protocol.messages.init_producer_id import InitProducerIdRequest
 from moldau.protocol.messages.list_transactions import ListTransactionsRequest
+from moldau.slicing import run_whole
 from moldau.types import TopicPartition
 
 REWRITE = "MOLDAU_REWRITE_TRANSCRIPTS"
@@ -176,7 +177,12 @@ class Stage:
             duration_filter=int(options.get("longer", "-1")),
             transactional_id_pattern=options.get("pattern"),
         )
-        response = self.world.coordinator.list_transactions(request)
+        listed = run_whole(self.world.coordinator.list_transactions(request))
+        found: list[Any] = []
+        if isinstance(listed, Deferred):
+            listed.then(lambda value, _: found.append(value))
+            self.world.time.settle()
+        response = found[0] if found else listed
         rows = sorted((row.transactional_id, row.transaction_state) for row in response.transaction_states)
         said = ", ".join(f"{name} {state}" for name, state in rows) or "nothing"
         if response.error_code:

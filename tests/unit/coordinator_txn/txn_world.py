@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from coordinator_world import FakeTime, MemoryLog
+from coordinator_world import FakeTime, MemoryLog, PatientWorkers
 
+from moldau.coordinator.group.topic_pattern import PatternResolver
 from moldau.coordinator.txn.coordinator import TransactionCoordinator
 from moldau.coordinator.txn.settings import TransactionSettings
 from moldau.coordinator.txn.shard import TransactionShard
@@ -152,7 +153,13 @@ class TxnWorld:
         self.epoch = 0
         self._next_id = 1000
         self.coordinator = TransactionCoordinator(
-            settings or TransactionSettings(), self.log, self.time, self.time, self._producer_id, self.markers
+            settings or TransactionSettings(),
+            self.log,
+            self.time,
+            self.time,
+            self._producer_id,
+            self.markers,
+            PatternResolver(PatientWorkers(self.time), self.time).select,
         )
         if transaction_version:
             self.change([FeatureLevelRecord(name="transaction.version", feature_level=transaction_version)])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, TypeAlias
 
 from moldau.deferred import Deferred
@@ -34,6 +34,10 @@ _ACTIVE: Final = 4
 # States times names in one step on the worker: some ten milliseconds at worst.
 _STEP: Final = 200_000
 _NAMES_AT_ONCE: Final = 1000
+# Characters of a name that count as one: ids of producers may be very long.
+_LENGTH: Final = 256
+# Of names that are not those of topics: nothing is remembered of them.
+_NO_VERSION: Final = -2
 # How long the answer to a new subscription waits for the topics. They come with a later heartbeat otherwise.
 _PATIENCE_S: Final = 0.5
 _REMEMBERED: Final = 100
@@ -99,10 +103,14 @@ class _Matching:
         """Whether it is done."""
         if self._compiled is None:
             self._compiled = TopicPattern(self.pattern)
-        count = min(max(_STEP // self._compiled.states, 1), _NAMES_AT_ONCE)
         matches = self._compiled.matches
-        self.found += [name for name in self._names[self._at : self._at + count] if matches(name)]
-        self._at += count
+        left = min(max(_STEP // self._compiled.states, 1), _NAMES_AT_ONCE)
+        while left > 0 and self._at < len(self._names):
+            name = self._names[self._at]
+            if matches(name):
+                self.found.append(name)
+            self._at += 1
+            left -= 1 + len(name) // _LENGTH
         return self._at >= len(self._names)
 
 
@@ -155,11 +163,30 @@ class PatternResolver:
             timer = self._loop.call_later(_PATIENCE_S, proceed)
             self.resolve(pattern, lambda topics, version: proceed())
 
+        self._check(pattern).then(checked)
+        return answer
+
+    def select(self, pattern: str, names: Sequence[str]) -> Deferred[Topics]:
+        """Which of these names the pattern stands for; fails with INVALID_REGULAR_EXPRESSION."""
+        answer: Deferred[Topics] = Deferred()
+
+        def checked(_: None, error: BaseException | None) -> None:
+            if error is not None:
+                answer.fail(error)
+                return
+            matching = _Matching(pattern, tuple(names), _NO_VERSION)
+            matching.waiting.append(lambda found, version: answer.resolve(found))
+            self._matchings.append(matching)
+            self._go_on()
+
+        self._check(pattern).then(checked)
+        return answer
+
+    def _check(self, pattern: str) -> Deferred[None]:
         check: Deferred[None] = Deferred()
-        check.then(checked)
         self._checks.append((pattern, check))
         self._go_on()
-        return answer
+        return check
 
     def resolve(self, pattern: str, done: Callable[[Topics, int], None]) -> None:
         """Calls `done` with the topics and the version of the metadata they are of; with none if it is no pattern."""
@@ -227,7 +254,7 @@ class PatternResolver:
             # Behind the others whose turn it is; who is not among them yet waits until one of these is done.
             self._matchings.insert(min(_ACTIVE - 1, len(self._matchings)), matching)
             return
-        del self._under_way[matching.pattern, matching.version]
+        self._under_way.pop((matching.pattern, matching.version), None)
         topics = frozenset(matching.found)
         if error is not None:
             # It was checked when its member joined; a log of another broker may still hold one that is none here.

@@ -4,7 +4,7 @@ Wiring, for the node:
 
     settings = TransactionSettings.of(config)
     markers = TransactionMarkers(node_id, replicas, groups, clock)                            server/txn_markers.py
-    transactions = TransactionCoordinator(settings, log, loop, clock, producer_ids.next_id, markers)
+    transactions = TransactionCoordinator(settings, log, loop, clock, producer_ids.next_id, markers, select, slicer)
     services.transactions, services.transaction_markers = transactions, markers
     services.transaction_partitions = TransactionPartitions(transactions, config, loop)       server/txn_partitions.py
 
@@ -21,8 +21,9 @@ Versions of the answers: PRODUCER_FENCED is INVALID_PRODUCER_EPOCH to clients th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Final, TypeAlias, TypeVar
 
 from moldau.coordinator.partition_hash import partition_for
 from moldau.coordinator.partition_log import PartitionLog
@@ -44,9 +45,13 @@ from moldau.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from moldau.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from moldau.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 from moldau.runtime.ports import Clock, Loop
+from moldau.slicing import Slicer, Work
 from moldau.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 
 T = TypeVar("T")
+
+# Which of these names a regular expression stands for; it takes its time elsewhere.
+Select: TypeAlias = Callable[[str, Sequence[str]], Deferred[frozenset[str]]]
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 
@@ -60,13 +65,24 @@ class TransactionCoordinator:
         clock: Clock,
         next_producer_id: Callable[[], Deferred[int]],
         markers: MarkerSender,
+        select: Select,
+        slicer: Slicer | None = None,
     ) -> None:
         self._settings = settings
         self._clock = clock
         self._next_producer_id = next_producer_id
+        self._select = select
+        self._slicer = Slicer(loop, clock) if slicer is None else slicer
         self.completions = Completions(markers, loop, clock)
         self.runtime: CoordinatorRuntime[TransactionShard] = CoordinatorRuntime(
-            TRANSACTIONS_TOPIC, RECORD_TYPES, self._shard, log, loop, clock, load_slice=settings.load_buffer
+            TRANSACTIONS_TOPIC,
+            RECORD_TYPES,
+            self._shard,
+            log,
+            loop,
+            clock,
+            load_slice=settings.load_buffer,
+            slicer=self._slicer,
         )
         self.completions.runtime = self.runtime
 
@@ -200,8 +216,16 @@ class TransactionCoordinator:
         names = dict.fromkeys(request.transactional_ids)
         return DescribeTransactionsResponse(transaction_states=[listing.describe(self.runtime, name) for name in names])
 
-    def list_transactions(self, request: ListTransactionsRequest) -> ListTransactionsResponse:
-        return listing.list_all(self.runtime, request, self._clock.now_ms())
+    def list_transactions(
+        self, request: ListTransactionsRequest
+    ) -> Work[ListTransactionsResponse | Deferred[ListTransactionsResponse]]:
+        response = yield from listing.list_all(self.runtime, request, self._clock.now_ms())
+        pattern = request.transactional_id_pattern
+        if not pattern:
+            return response
+        names = [row.transactional_id for row in response.transaction_states]
+        selected = self._slicer.then(self._select(pattern, names), partial(listing.only, response))
+        return recovered(selected, lambda error: listing.refused(response, error))
 
     # ----------------------------------------------------------------------------------------------------- details
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import groupby
 
 from moldau.coordinator.runtime import CoordinatorRuntime
@@ -13,6 +12,7 @@ from moldau.coordinator.txn.transaction import Transaction
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.messages import describe_transactions as describing
 from moldau.protocol.messages import list_transactions as listing
+from moldau.slicing import Work, pieces
 
 
 def describe(runtime: CoordinatorRuntime[TransactionShard], transactional_id: str) -> describing.TransactionState:
@@ -46,30 +46,40 @@ def describe(runtime: CoordinatorRuntime[TransactionShard], transactional_id: st
 
 def list_all(
     runtime: CoordinatorRuntime[TransactionShard], request: listing.ListTransactionsRequest, now_ms: int
-) -> listing.ListTransactionsResponse:
+) -> Work[listing.ListTransactionsResponse]:
+    """Everything but the pattern is looked at."""
     unknown = [name for name in request.state_filters if name not in LABELS]
     if runtime.loading:
         return listing.ListTransactionsResponse(
             error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, unknown_state_filters=unknown
         )
-    try:
-        wanted = _Filter(request, now_ms)
-    except re.error:
-        return listing.ListTransactionsResponse(
-            error_code=ErrorCode.INVALID_REGULAR_EXPRESSION, unknown_state_filters=unknown
-        )
-    return listing.ListTransactionsResponse(
-        unknown_state_filters=unknown,
-        transaction_states=[
+    wanted = _Filter(request, now_ms)
+    response = listing.ListTransactionsResponse(unknown_state_filters=unknown)
+    for transactions in pieces(_committed(runtime)):
+        response.transaction_states += [
             listing.TransactionState(
                 transactional_id=transaction.transactional_id,
                 producer_id=transaction.producer_id,
                 transaction_state=transaction.state.label,
             )
-            for transaction in _committed(runtime)
+            for transaction in transactions
             if wanted.matches(transaction)
-        ],
-    )
+        ]
+        yield
+    return response
+
+
+def only(response: listing.ListTransactionsResponse, names: Collection[str]) -> Work[listing.ListTransactionsResponse]:
+    """The answer without what the pattern does not stand for."""
+    rows, response.transaction_states = response.transaction_states, []
+    for some in pieces(rows):
+        response.transaction_states += [row for row in some if row.transactional_id in names]
+        yield
+    return response
+
+
+def refused(response: listing.ListTransactionsResponse, error: KafkaError) -> listing.ListTransactionsResponse:
+    return listing.ListTransactionsResponse(error_code=error.code, unknown_state_filters=response.unknown_state_filters)
 
 
 def _committed(runtime: CoordinatorRuntime[TransactionShard]) -> Iterable[Transaction]:
@@ -87,8 +97,6 @@ class _Filter:
         self._producers = set(request.producer_id_filters)
         self._duration = request.duration_filter
         self._now_ms = now_ms
-        pattern = request.transactional_id_pattern
-        self._pattern = re.compile(pattern) if pattern else None
 
     def matches(self, transaction: Transaction) -> bool:
         if transaction.state == TransactionState.DEAD:
@@ -97,6 +105,4 @@ class _Filter:
             return False
         if self._producers and transaction.producer_id not in self._producers:
             return False
-        if self._duration >= 0 and self._now_ms - transaction.start_ms <= self._duration:
-            return False
-        return self._pattern is None or self._pattern.fullmatch(transaction.transactional_id) is not None
+        return self._duration < 0 or self._now_ms - transaction.start_ms > self._duration

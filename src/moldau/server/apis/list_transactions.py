@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from typing import Final
 
+from moldau.deferred import Deferred
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.slicing import Work
 
 
-def list_transactions(context: RequestContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
+def list_transactions(
+    context: RequestContext, request: ListTransactionsRequest
+) -> Work[ListTransactionsResponse | Deferred[ListTransactionsResponse]]:
     return context.services.transactions.list_transactions(request)
 
 
