@@ -125,8 +125,11 @@ class Link:
 
     def frame(self, data: memoryview, start: int, end: int) -> None:
         # A copy, because answers are read after this call: fetched records stay until the application takes them.
+        self.own_frame(memoryview(bytes(data[start:end])))
+
+    def own_frame(self, data: memoryview) -> None:
         try:
-            self._exchange.frame(memoryview(bytes(data[start:end])))
+            self._exchange.frame(data)
         except MoldauError as error:
             self.give_up(error)
             return

@@ -237,6 +237,14 @@ class Receiver(Protocol):
         ...
 
 
+class FrameKeeper(Receiver, Protocol):
+    """A receiver that holds on to what came, such as a client to fetched records, and would have to copy it."""
+
+    def own_frame(self, data: memoryview) -> None:
+        """In place of `frame`, for a large frame: it lies in memory of its own, which may be kept."""
+        ...
+
+
 @dataclass(slots=True, frozen=True)
 class SocketOptions:
     """What a listener's sockets are set to; None leaves the operating system's own choice."""

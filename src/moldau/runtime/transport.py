@@ -2,8 +2,9 @@
 
 Reading. One bounded read per turn of the loop, into the buffer all connections share; whole frames are handed up where
 they lie, the begun one at the end is stashed and put in front of the next read. A large frame moves into a pooled
-buffer and is read there to its end. Frames that may not be delivered yet (the connection is paused, or has had its
-share of this turn) wait in a backlog, and as long as there is one the socket is not read.
+buffer and is read there to its end; into one of its own if the receiver keeps frames (`FrameKeeper`). Frames that may
+not be delivered yet (the connection is paused, or has had its share of this turn) wait in a backlog, and as long as
+there is one the socket is not read.
 
 Sending. `send` queues; the queue leaves at the end of the turn, small chunks joined, file slices by sendfile. What the
 peer does not take stays queued, and above `MAX_UNSENT` no further frame is delivered until all of it has left: a peer
@@ -25,6 +26,7 @@ from select import EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLRDHUP
 from struct import Struct
 from typing import Final
 
+from moldau._speed import raw_memory
 from moldau.errors import ProtocolError
 from moldau.runtime.buffers import LARGE_FRAME, SHARED_SIZE, ReceiveBuffers
 from moldau.runtime.channel import Channel
@@ -48,6 +50,9 @@ _LINGER_SECONDS: Final = 5.0
 # How long a peer that still sends may take to notice that we do not listen any more.
 _FAREWELL_SECONDS: Final = 1.0
 
+# What one read may take of a frame that is kept: whoever keeps frames has few connections to be fair to.
+_OWN_READ: Final = 1024 * 1024
+
 # Enough to see how long a frame is, and many a small one whole.
 _PROBE: Final = 4096
 
@@ -67,8 +72,9 @@ class FramedTransport(SendingSide):
     # fmt: off
     __slots__ = (
         "_abandon", "_backlog", "_backlog_start", "_blocked", "_buffers", "_delivering", "_first_read", "_frame",
-        "_large", "_large_have", "_large_need", "_linger", "_max_frame", "_on_closed", "_paused", "_reason",
-        "_receive", "_receiver", "_scheduled", "_shared", "_starved", "_stash", "_state", "activity", "local", "peer",
+        "_large", "_large_have", "_large_need", "_large_read", "_linger", "_max_frame", "_on_closed", "_own_frame",
+        "_paused", "_reason", "_receive", "_receiver", "_scheduled", "_shared", "_starved", "_stash", "_state",
+        "activity", "local", "peer",
     )
     # fmt: on
 
@@ -90,6 +96,7 @@ class FramedTransport(SendingSide):
         self._on_closed = on_closed
         self._receiver: Receiver
         self._frame: Callable[[memoryview, int, int], None]
+        self._own_frame: Callable[[memoryview], None] | None = None
         self._receive: Callable[[memoryview], int]
         self._state = State.CONNECTING
         self._reason: str | None = None
@@ -102,6 +109,7 @@ class FramedTransport(SendingSide):
         self._large: memoryview | None = None
         self._large_have = 0
         self._large_need = 0
+        self._large_read = SHARED_SIZE
         self._paused = False
         self._blocked = False
         self._starved = False
@@ -111,6 +119,9 @@ class FramedTransport(SendingSide):
     def attach(self, receiver: Receiver) -> None:
         self._receiver = receiver
         self._frame = receiver.frame
+        self._own_frame = getattr(receiver, "own_frame", None)
+        if self._own_frame is not None:
+            self._large_read = _OWN_READ
 
     @property
     def connecting(self) -> bool:
@@ -270,7 +281,7 @@ class FramedTransport(SendingSide):
             self._want(self._interest | _READ)
 
     def _begin_large(self, view: memoryview, start: int, end: int, size: int) -> None:
-        large = self._buffers.acquire(size)
+        large = memoryview(raw_memory(size)) if self._own_frame is not None else self._buffers.acquire(size)
         if large is None:
             self._starved = True
             self._delivering = False
@@ -293,7 +304,7 @@ class FramedTransport(SendingSide):
         have = self._large_have
         need = self._large_need
         try:
-            received = self._receive(large[have : min(need, have + SHARED_SIZE)])
+            received = self._receive(large[have : min(need, have + self._large_read)])
         except BlockingIOError:
             return
         except OSError as error:
@@ -310,10 +321,17 @@ class FramedTransport(SendingSide):
         # Large frames come in rows: the next one is begun with a short read, so that little of it has to be moved.
         self._first_read = self._shared[:_PROBE]
         try:
-            self._frame(large, 4, need)
+            if self._own_frame is not None:
+                self._own_frame(large[4:])
+            else:
+                self._frame(large, 4, need)
         except Exception:
             self._receiver_failed()
         finally:
+            self._forget_large(large)
+
+    def _forget_large(self, large: memoryview) -> None:
+        if self._own_frame is None:
             self._buffers.release(large)
 
     def _update_delivering(self) -> None:
@@ -427,7 +445,7 @@ class FramedTransport(SendingSide):
         elif self._abandon is not None:
             self._abandon()
         if self._large is not None:
-            self._buffers.release(self._large)
+            self._forget_large(self._large)
             self._large = None
         self._queue.clear()
         self._stash = b""

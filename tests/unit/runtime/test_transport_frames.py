@@ -84,6 +84,32 @@ def test_one_byte_at_a_time(running: Running) -> None:
     assert peer.receive() == b"hello"
 
 
+class KeepingEcho(Echo):
+    """Holds on to large frames without copying them, as a client does to fetched records."""
+
+    def __init__(self, transport: Transport) -> None:
+        super().__init__(transport)
+        self.kept: list[memoryview] = []
+
+    def own_frame(self, data: memoryview) -> None:
+        self.kept.append(data)
+        self.frame(data, 0, len(data))
+
+
+def test_large_frames_that_are_kept_stay_as_they_were(running: Running) -> None:
+    recorder = Recorder(KeepingEcho)
+    listener = running.listen(recorder)
+    peer = running.peer(listener.address)
+    small = [os.urandom(size) for size in (0, 7, 1000)]
+    large = [os.urandom(size) for size in (LARGE_FRAME, 3 << 20, 3 << 20, (3 << 20) + 1, LARGE_FRAME)]
+    bodies = [body for pair in itertools.zip_longest(large, small, fillvalue=b"between") for body in pair]
+    sender = threading.Thread(target=peer.send, args=bodies)
+    sender.start()
+    assert [peer.receive() for _ in bodies] == bodies
+    sender.join()
+    assert recorder.made[0].kept == large
+
+
 @pytest.mark.parametrize("size", [-1, -(1 << 31), 1001, (1 << 31) - 1])
 def test_a_frame_of_forbidden_size_ends_only_its_connection(running: Running, size: int) -> None:
     recorder = Recorder()
