@@ -8,9 +8,12 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
+import subprocess
+import sys
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -204,3 +207,30 @@ def test_sessions_are_renewed_under_load(
                 read += [record.value for record in records]
         assert read == [b"%d" % number for number in range(sent)]
         assert producer.metrics()["producer-metrics"]["record-retry-total"] == 0
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS[:3])
+def test_the_commands_by_the_file_of_kafkas_tools(
+    kafka: ApacheKafka, certificates: Certificates, tmp_path: Path, mechanism: str
+) -> None:
+    file = tmp_path / "client.properties"
+    module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
+    file.write_text(
+        f"security.protocol=SASL_SSL\nsasl.mechanism={mechanism}\n"
+        f'sasl.jaas.config={_MODULES}.{module} required username="jan" password="secret";\n'
+        f"ssl.truststore.type=PEM\nssl.truststore.location={certificates.ca}\n"
+    )
+    topic = f"commands-{mechanism.lower()}"
+    told = ("-b", kafka.address("BOTH"), "--command-config", str(file))
+
+    def run(*words: str, given: bytes = b"") -> bytes:
+        ended = subprocess.run(
+            [sys.executable, "-m", "moldau", *words, *told], input=given, capture_output=True, timeout=60
+        )
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    run("topics", "create", topic, "-p", "1")
+    run("produce", topic, "-q", given=b"vltava\nlabe\n")
+    assert run("consume", topic, "-q") == b"vltava\nlabe\n"
+    assert topic.encode() in run("topics", "list")

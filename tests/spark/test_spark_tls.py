@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 
 from certificates import Certificates
+from moldau.client.properties import in_java
+from moldau.spark.history.copying import CopyRequest, copy
+from moldau.spark.history.topic_access import ThroughBrokers
 from moldau.spark.pipeline import load
 from moldau.spark.pipeline.lag import current_lag
 from moldau.spark.pipeline.sources import source_frame
@@ -135,3 +138,22 @@ def test_a_declared_pipeline_passes_its_options_on(
     assert sorted(bytes(row.value) for row in read.collect()) == [b"elbe", b"moldau"]
     status = Status("rivers", str(file), "", queries=[{"query": "kept", "positions": {topic: {"0": 1}}}])
     assert current_lag(pipeline, status) == {"kept": 1}
+
+
+def test_jobs_over_history_through_tls(
+    spark: Any, address: str, certificates: Certificates, by_text: dict[str, str], topic: str
+) -> None:
+    rivers = ["elbe", "moldau", "sazava"]
+    frame = spark.createDataFrame([(river, river) for river in rivers], "key string, value string")
+    frame.write.format("moldau").options(**by_text).option("topic", topic).mode("append").save()
+    by_files = {
+        "security.protocol": "SSL",
+        "ssl.ca.location": str(certificates.ca),
+        "ssl.certificate.location": str(certificates.client),
+        "ssl.key.location": str(certificates.client_key),
+        "ssl.key.password": certificates.password,
+    }
+    access = ThroughBrokers(address, in_java(by_files))
+    assert sum(end - first for first, end in access.ranges(topic, "read_committed").values()) == 3
+    copy(spark, access, CopyRequest("repartition", topic, f"{topic}-new", None, 2, False))
+    assert values(spark, by_text, f"{topic}-new") == rivers

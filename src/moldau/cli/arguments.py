@@ -4,37 +4,12 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from moldau.cli.failure import USAGE
-from moldau.cli.quantities import parse_duration
 from moldau.errors import MoldauError
 
-if TYPE_CHECKING:
-    from moldau.client.cluster import Cluster
-
-DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
-
 T = TypeVar("T")
-
-
-def add_connection(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("connection")
-    group.add_argument(
-        "-b",
-        "--bootstrap",
-        "--bootstrap-server",
-        metavar="HOST:PORT,...",
-        default=DEFAULT_BOOTSTRAP,
-        help="brokers to start from (default %(default)s)",
-    )
-    group.add_argument(
-        "--timeout",
-        metavar="TIME",
-        type=checked(parse_duration),
-        default=30.0,
-        help="how long to keep trying, as in 30s or 2m (default 30s)",
-    )
 
 
 def add_json(parser: ArgumentParser) -> None:
@@ -97,10 +72,3 @@ def at_least(lowest: int) -> Callable[[str], int]:
         return number
 
     return convert
-
-
-def connect(options: Namespace) -> Cluster:
-    """The cluster the options name. Connects when first used."""
-    from moldau.client.cluster import Cluster
-
-    return Cluster(options.bootstrap, client_id="moldau-cli", timeout=options.timeout)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from moldau.cli.arguments import add_connection, add_json, add_subcommand, add_subcommands, connect
+from moldau.cli.arguments import add_json, add_subcommand, add_subcommands
+from moldau.cli.connection import add_connection, connect
 from moldau.cli.quantities import format_size
 from moldau.cli.table import print_json, print_table
 

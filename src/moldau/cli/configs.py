@@ -8,7 +8,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from moldau.cli.arguments import add_connection, add_json, add_subcommand, add_subcommands, connect
+from moldau.cli.arguments import add_json, add_subcommand, add_subcommands
+from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import Failure
 from moldau.cli.table import note, print_json, print_table
 

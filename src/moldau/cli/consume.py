@@ -10,7 +10,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, BinaryIO
 
-from moldau.cli.arguments import add_connection, at_least, checked, connect
+from moldau.cli.arguments import at_least, checked
+from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import DONE, Failure
 from moldau.cli.moments import HELP, AtOffset, AtTime, FromEnd, Moment, Word, parse_moment
 from moldau.cli.progress import Progress

@@ -6,7 +6,8 @@ from argparse import ArgumentParser, Namespace
 from time import sleep
 from typing import Any
 
-from moldau.cli.arguments import add_connection, add_json, add_subcommand, add_subcommands, checked, connect
+from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, checked
+from moldau.cli.connection import add_connection, connect
 from moldau.cli.explain_transaction import configure_transaction
 from moldau.cli.group_diagnosis import Finding, diagnose
 from moldau.cli.group_history import last_change

@@ -6,7 +6,8 @@ from argparse import Namespace
 from time import time
 from typing import TYPE_CHECKING, Any
 
-from moldau.cli.arguments import add_connection, add_json, add_subcommand, connect
+from moldau.cli.arguments import add_json, add_subcommand
+from moldau.cli.connection import add_connection, connect
 from moldau.cli.quantities import format_time
 from moldau.cli.table import print_json
 from moldau.errors import ErrorCode, KafkaError

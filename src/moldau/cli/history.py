@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from moldau.cli.arguments import DEFAULT_BOOTSTRAP, add_json, add_subcommand, add_subcommands, at_least, key_value
+from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, at_least, key_value
+from moldau.cli.connection import add_connection, client_properties
 from moldau.cli.failure import DAMAGED, DONE, FAILED, USAGE, Failure
 from moldau.cli.progress import Progress
 from moldau.cli.quantities import format_size
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from moldau.spark.history.report import Report
+    from moldau.spark.history.topic_access import ThroughBrokers
 
 _CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 _SIZES: Final = ("bytes", "size", "bytes_before", "bytes_after", "bytes_freed")
@@ -44,13 +46,6 @@ def _add_common(parser: ArgumentParser, *, on_cluster: bool) -> None:
         group.add_argument("--master", metavar="URL", help="the Spark cluster to run on (default: this machine)")
     group.add_argument(
         "--conf", metavar="NAME=VALUE", action="append", type=key_value, default=[], help="a Spark setting; repeatable"
-    )
-
-
-def _add_bootstrap(parser: ArgumentParser, default: str | None = DEFAULT_BOOTSTRAP) -> None:
-    shown = f" (default {DEFAULT_BOOTSTRAP})"
-    parser.add_argument(
-        "-b", "--bootstrap", metavar="HOST:PORT,...", default=default, help=f"brokers to start from{shown}"
     )
 
 
@@ -85,16 +80,17 @@ def _configure_export(commands: Any) -> None:
         default=20_000_000,
         help="offsets between two points from which an interrupted run continues (default %(default)s)",
     )
-    _add_bootstrap(parser)
+    add_connection(parser, timeout=False)
     _add_common(parser, on_cluster=True)
 
 
 def _export(options: Namespace) -> int:
+    access = _access(options)
     with _spark(options) as (spark, progress):
         from moldau.spark.history.exporting import ExportRequest, export
 
         request = ExportRequest(options.topic, options.to, options.by, options.isolation, options.round)
-        report = export(spark, _access(options), request, dry_run=options.dry_run, told=progress.update)
+        report = export(spark, access, request, dry_run=options.dry_run, told=progress.update)
     return _show(report, options)
 
 
@@ -138,7 +134,7 @@ def _add_copy(parser: ArgumentParser) -> None:
         action="store_true",
         help="add headers with the partition, offset and timestamp the record had",
     )
-    _add_bootstrap(parser)
+    add_connection(parser, timeout=False)
 
 
 def _rekey(options: Namespace) -> int:
@@ -150,15 +146,15 @@ def _repartition(options: Namespace) -> int:
 
 
 def _copy(options: Namespace, job: str) -> int:
+    access = _through_brokers(options)
     with _spark(options) as (spark, _):
         from moldau.spark.history.copying import CopyRequest, copy, key_from_json
-        from moldau.spark.history.topic_access import ThroughBrokers
 
         key = None
         if job == "rekey":
             key = options.key_sql or key_from_json(options.key_json)
         request = CopyRequest(job, options.topic, options.new, key, options.partitions, options.origin_headers)
-        report = copy(spark, ThroughBrokers(options.bootstrap), request, dry_run=options.dry_run)
+        report = copy(spark, access, request, dry_run=options.dry_run)
     return _show(report, options)
 
 
@@ -249,20 +245,21 @@ def _configure_verify(commands: Any) -> None:
     parser = add_subcommand(commands, "verify", _verify, "read everything and check it", _VERIFY_EPILOG)
     parser.add_argument("topic", metavar="TOPIC", nargs="?", help="with --data, all topics if none is named")
     parser.add_argument("--data", metavar="DIR", help="the data directory of a stopped node")
-    _add_bootstrap(parser)
+    add_connection(parser, timeout=False)
     _add_common(parser, on_cluster=True)
 
 
 def _verify(options: Namespace) -> int:
     if options.data is None and options.topic is None:
         raise Failure("Name a topic to verify through the brokers, or a data directory with --data.", USAGE)
+    access = _access(options)
     with _spark(options) as (spark, progress):
         from moldau.spark.history.verifying import verify_files, verify_topic
 
         if options.data is not None:
             report = verify_files(spark, options.data, options.topic, dry_run=options.dry_run, told=progress.update)
         else:
-            report = verify_topic(spark, _access(options), options.topic, dry_run=options.dry_run)
+            report = verify_topic(spark, access, options.topic, dry_run=options.dry_run)
     return _show(report, options)
 
 
@@ -308,11 +305,24 @@ def _require_stopped(directory: str) -> None:
 
 
 def _access(options: Namespace) -> Any:
-    from moldau.spark.history.topic_access import FromFiles, ThroughBrokers
+    from moldau.spark.session import require_spark
 
-    if getattr(options, "data", None):
-        return FromFiles(options.data)
-    return ThroughBrokers(options.bootstrap)
+    require_spark()
+    from moldau.spark.history.topic_access import FromFiles
+
+    return FromFiles(options.data) if getattr(options, "data", None) else _through_brokers(options)
+
+
+def _through_brokers(options: Namespace) -> ThroughBrokers:
+    from moldau.client.properties import SECURITY_PROPERTIES, in_java
+    from moldau.spark.session import require_spark
+
+    require_spark()
+    from moldau.spark.history.topic_access import ThroughBrokers
+
+    properties, _ = client_properties(options)
+    told = {name: value for name, value in properties.items() if name in SECURITY_PROPERTIES}
+    return ThroughBrokers(properties["bootstrap.servers"], in_java(told))
 
 
 def _show(report: Report, options: Namespace) -> int:

@@ -47,7 +47,8 @@ a first walk:
   moldau log dump data/rivers-0 --records --verify
 
 `moldau COMMAND --help` explains a command. Commands that talk to a cluster take --bootstrap HOST:PORT
-(default 127.0.0.1:9092) and, where they print tables, --json for machines.
+(default 127.0.0.1:9092), --command-config FILE and more for TLS and SASL and, where they print tables,
+--json for machines.
 
 {EXIT_STATUSES}"""
 

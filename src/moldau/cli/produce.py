@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from moldau.cli.arguments import add_connection, at_least, checked, connect, key_value
+from moldau.cli.arguments import at_least, checked, key_value
+from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import DONE, INTERRUPTED, Failure
 from moldau.cli.progress import Progress
 from moldau.cli.quantities import parse_duration, parse_size

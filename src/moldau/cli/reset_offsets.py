@@ -6,7 +6,8 @@ from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from moldau.cli.arguments import add_connection, add_json, add_subcommand, checked, connect
+from moldau.cli.arguments import add_json, add_subcommand, checked
+from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import DONE, FAILED, Failure
 from moldau.cli.moments import AtOffset, AtTime, Moment, Word, parse_moment
 from moldau.cli.table import note, print_json, print_table

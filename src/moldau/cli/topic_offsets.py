@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from moldau.cli.arguments import add_connection, add_json, add_subcommand, at_least, connect
+from moldau.cli.arguments import add_json, add_subcommand, at_least
+from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import DONE, FAILED, Failure
 from moldau.cli.table import note, print_json, print_table
 from moldau.errors import KafkaError

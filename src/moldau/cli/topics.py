@@ -7,7 +7,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from moldau.cli.arguments import add_connection, add_json, add_subcommand, add_subcommands, at_least, connect, key_value
+from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, at_least, key_value
+from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import DONE, FAILED, Failure
 from moldau.cli.quantities import counted
 from moldau.cli.table import note, print_json, print_table

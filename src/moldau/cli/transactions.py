@@ -6,7 +6,8 @@ from argparse import ArgumentParser, Namespace
 from time import time
 from typing import TYPE_CHECKING, Any
 
-from moldau.cli.arguments import add_connection, add_json, add_subcommand, add_subcommands, at_least, checked, connect
+from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, at_least, checked
+from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import DONE, FAILED, Failure
 from moldau.cli.quantities import format_time, parse_duration
 from moldau.cli.table import note, print_json, print_table

@@ -177,13 +177,13 @@ def _write(
         counted, F.count(F.lit(1)).alias("records"), F.count_if(F.col("key").isNull()).alias("without_key")
     )
     ordered = _in_order(observed, max(1, spark.sparkContext.defaultParallelism))
-    with Cluster(access.bootstrap, client_id=_CLIENT) as cluster:
+    with access.cluster(_CLIENT) as cluster:
         configs = {**settings, **_WHILE_FILLED}
         _raise_first(cluster.run(create_topics([NewTopic(request.target, partitions, configs=configs)])))
         try:
             ordered.write.format("moldau").options(
                 **{
-                    "kafka.bootstrap.servers": access.bootstrap,
+                    **access.options,
                     "topic": request.target,
                     "delivery": "exactly-once",
                     "includeHeaders": "true",
@@ -215,7 +215,7 @@ def _settle(cluster: Cluster, topic: str, settings: dict[str, str]) -> None:
 def _settings(access: ThroughBrokers, request: CopyRequest) -> dict[str, str]:
     """The settings the old topic has of its own; JobError if the new one exists."""
     resource = ConfigResource(ResourceType.TOPIC, request.source)
-    with Cluster(access.bootstrap, client_id=_CLIENT) as cluster:
+    with access.cluster(_CLIENT) as cluster:
         if any(topic.name == request.target for topic in cluster.run(list_topics(internal=True))):
             raise JobError(f"The topic {request.target} exists already; name a new one.")
         found = cluster.run(describe_configs(resource))

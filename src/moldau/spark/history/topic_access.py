@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from moldau.client.cluster import Cluster
 from moldau.errors import ErrorCode, KafkaError
 from moldau.spark.history.report import JobError
+from moldau.spark.security import security_options
 from moldau.spark.segments.bounds import scan_ranges
 from moldau.spark.segments.read_only_disk import is_in_use
 from moldau.spark.segments.scan_options import parse_options
@@ -30,13 +33,28 @@ class TopicAccess(Protocol):
 
 
 class ThroughBrokers:
-    def __init__(self, bootstrap: str) -> None:
+    """`security` is what else a client has to be told, by the names of Java's clients."""
+
+    def __init__(self, bootstrap: str, security: Mapping[str, str] | None = None) -> None:
         self.bootstrap = bootstrap
+        self._security = dict(security or {})
+
+    @property
+    def options(self) -> dict[str, str]:
+        """For Spark's source and sink."""
+        told = {f"kafka.{name}": value for name, value in self._security.items()}
+        return {"kafka.bootstrap.servers": self.bootstrap, **told}
+
+    def cluster(self, client_id: str) -> Cluster:
+        return Cluster(self.bootstrap, client_id=client_id, security=security_options(self._security).open())
 
     def ranges(self, topic: str, isolation: str) -> Ranges:
         from moldau.client.consumer.face import KafkaConsumer
 
-        with KafkaConsumer(bootstrap_servers=self.bootstrap, group_id=None, isolation_level=isolation) as consumer:
+        told = security_options(self._security).client()
+        with KafkaConsumer(
+            bootstrap_servers=self.bootstrap, group_id=None, isolation_level=isolation, **told
+        ) as consumer:
             numbers = consumer.partitions_for_topic(topic)
             if not numbers:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {topic}.")
@@ -49,7 +67,7 @@ class ThroughBrokers:
             spark.read.format("moldau")
             .options(
                 **{
-                    "kafka.bootstrap.servers": self.bootstrap,
+                    **self.options,
                     "kafka.isolation.level": isolation,
                     "minPartitions": str(2 * spark.sparkContext.defaultParallelism),
                     **_bounds(topic, ranges),

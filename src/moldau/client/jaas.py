@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 _MODULES: Final = {"plain.PlainLoginModule": "PLAIN", "scram.ScramLoginModule": "SCRAM"}
 # Some distributions move Kafka's classes to a place of their own and let them keep this part of their names.
-_PACKAGE: Final = "org.apache.kafka.common.security."
+PACKAGE: Final = "org.apache.kafka.common.security."
 _FLAGS: Final = frozenset({"required", "requisite", "sufficient", "optional"})
 
 _TOKEN: Final = re.compile(
@@ -43,11 +43,11 @@ class JaasError(ValueError):
 def login(line: str, mechanism: str) -> tuple[str, str]:
     """User name and password for a mechanism."""
     module, options = _entry(line)
-    place, _, name = module.rpartition(_PACKAGE)
+    place, _, name = module.rpartition(PACKAGE)
     if name not in _MODULES or place not in ("", "kafkashaded."):
         raise JaasError("it must use PlainLoginModule or ScramLoginModule of Kafka; other login modules are not built")
     if not mechanism.startswith(_MODULES[name]):
-        raise JaasError(f"its login module does not belong to kafka.sasl.mechanism {mechanism}")
+        raise JaasError(f"its login module does not belong to the mechanism {mechanism}")
     if options.pop("tokenauth", "false").lower() != "false":
         raise JaasError("tokenauth (delegation tokens) is not built; log in with username and password")
     if options.keys() - {"username", "password"}:

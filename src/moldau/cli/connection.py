@@ -1,0 +1,207 @@
+"""How a command reaches a cluster: where it begins, whom it trusts, who it is. The same options for every command.
+
+`--command-config` is the file that Kafka's own tools take, `-X` the way of kcat; the other options are shorthand for
+single properties, and go before what the file says. A password is taken from a file, from the environment or from the
+terminal, never from the command line, which everybody on the machine can read.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
+
+from moldau.cli.arguments import checked, key_value
+from moldau.cli.failure import USAGE, Failure
+from moldau.cli.quantities import parse_duration
+
+if TYPE_CHECKING:
+    from moldau.client.cluster import Cluster
+    from moldau.client.properties import Names
+    from moldau.client.security import Security
+
+DEFAULT_BOOTSTRAP: Final = "127.0.0.1:9092"
+
+CONFIG_VARIABLE: Final = "MOLDAU_COMMAND_CONFIG"
+PASSWORD_VARIABLE: Final = "MOLDAU_PASSWORD"
+KEY_PASSWORD_VARIABLE: Final = "MOLDAU_KEY_PASSWORD"
+
+# Option -> property, and what of the file it stands in the place of.
+_SHORTHAND: Final = {
+    "security_protocol": ("security.protocol", ()),
+    "sasl_mechanism": ("sasl.mechanism", ("sasl.mechanisms",)),
+    "username": ("sasl.username", ("sasl.jaas.config", "sasl.password")),
+    "ca_file": ("ssl.ca.location", ("ssl.truststore.",)),
+    "cert_file": ("ssl.certificate.location", ("ssl.keystore.", "ssl.key.location", "ssl.key.password")),
+    "key_file": ("ssl.key.location", ("ssl.keystore.", "ssl.key.password")),
+}
+_SECRETS: Final = (
+    *("sasl.password", "sasl.jaas.config", "ssl.key.password", "ssl.keystore.key"),
+    *("ssl.keystore.password", "ssl.truststore.password"),
+)
+# What is missing is asked for by the name of its option.
+_TO_ASK_FOR: Final = {
+    "sasl.mechanism": "--sasl-mechanism",
+    "sasl.username": "--username",
+    "ssl.certificate.location": "--cert-file",
+}
+_OURS: Final = ("bootstrap.servers", "client.id")
+
+
+def add_connection(parser: ArgumentParser, *, timeout: bool = True) -> None:
+    group = parser.add_argument_group("connection")
+    group.add_argument(
+        "-b",
+        "--bootstrap",
+        "--bootstrap-server",
+        metavar="HOST:PORT,...",
+        help=f"brokers to start from (default {DEFAULT_BOOTSTRAP}, or bootstrap.servers of --command-config)",
+    )
+    if timeout:
+        group.add_argument(
+            "--timeout",
+            metavar="TIME",
+            type=checked(parse_duration),
+            default=30.0,
+            help="how long to keep trying, as in 30s or 2m (default 30s)",
+        )
+    group.add_argument(
+        "--command-config",
+        metavar="FILE",
+        help=f"properties of a Kafka client, as Kafka's tools take them (default: the file in {CONFIG_VARIABLE})",
+    )
+    group.add_argument(
+        "-X",
+        dest="properties",
+        metavar="NAME=VALUE",
+        action="append",
+        type=key_value,
+        default=[],
+        help="one such property, but no password; repeatable",
+    )
+    security = parser.add_argument_group(
+        "security",
+        f"The password is the first line of --password-file, or in {PASSWORD_VARIABLE}, or asked for on the\n"
+        f"terminal; that of a locked key is in {KEY_PASSWORD_VARIABLE}.",
+    )
+    security.add_argument("--security-protocol", metavar="NAME", help="PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL")
+    security.add_argument("--sasl-mechanism", metavar="NAME", help="PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512")
+    security.add_argument("--username", metavar="NAME", help="who to be, with SASL")
+    security.add_argument("--password-file", metavar="FILE", help="where the password is")
+    security.add_argument("--ca-file", metavar="PEM", help="the authorities to trust (default: the system's)")
+    security.add_argument("--cert-file", metavar="PEM", help="our own certificate, for brokers that want one")
+    security.add_argument("--key-file", metavar="PEM", help="its key (default: in the same file)")
+
+
+def connect(options: Namespace) -> Cluster:
+    """The cluster the options name. Connects when first used."""
+    from moldau.client.cluster import Cluster
+
+    properties, security = client_properties(options)
+    client_id = properties.get("client.id") or "moldau-cli"
+    return Cluster(properties["bootstrap.servers"], client_id=client_id, timeout=options.timeout, security=security)
+
+
+def client_properties(options: Namespace) -> tuple[dict[str, str], Security]:
+    """Where to begin and all that is about security, by Kafka's names, passwords among it; and what that comes to."""
+    from moldau.client.properties import PropertyError, security_options
+
+    properties = _given(options)
+    try:
+        return properties, security_options(properties, _names(options)).open()
+    except PropertyError as error:
+        raise Failure(str(error), USAGE) from None
+
+
+def _given(options: Namespace) -> dict[str, str]:
+    properties = _from_file(options.command_config or os.environ.get(CONFIG_VARIABLE) or None)
+    for name, value in options.properties:
+        if name in _SECRETS:
+            where = f"--command-config, --password-file or {PASSWORD_VARIABLE}"
+            raise Failure(f"Everybody can read the command line: {name} belongs into {where}.", USAGE)
+        properties[_known(name, "-X", strict=True)] = value
+    for option, (name, hidden) in _SHORTHAND.items():
+        value = getattr(options, option)
+        if value is not None:
+            properties = {each: text for each, text in properties.items() if not each.startswith(hidden)}
+            properties[name] = value
+    _add_passwords(properties, options)
+    if options.bootstrap is not None:
+        properties["bootstrap.servers"] = options.bootstrap
+    properties.setdefault("bootstrap.servers", DEFAULT_BOOTSTRAP)
+    return properties
+
+
+def _from_file(path: str | None) -> dict[str, str]:
+    if path is None:
+        return {}
+    from moldau.config.definition import ConfigError
+    from moldau.config.properties import decode_properties
+
+    try:
+        with open(path, "rb") as file:
+            given = decode_properties(file.read())
+    except ConfigError as error:
+        raise Failure(f"{path}: {error}.", USAGE) from None
+    return {_known(name, path, strict=False): value for name, value in given.items()}
+
+
+def _known(name: str, where: str, *, strict: bool) -> str:
+    """A file for Kafka's tools may say much that is of no use here. But what is about security, or looks as if it were
+    meant to be, is not passed over."""
+    from moldau.client.properties import SECURITY_PROPERTIES
+
+    known = (*SECURITY_PROPERTIES, *_OURS)
+    if name in known:
+        return name
+    close = get_close_matches(name, known, 1, 0.85)
+    if strict or close or name.startswith(("security.", "sasl.", "ssl.")):
+        meant = f" is {close[0]} meant?" if close else " known are " + ", ".join(known) + "."
+        raise Failure(f"{where}: there is no property {name};{meant}", USAGE)
+    return name
+
+
+def _add_passwords(properties: dict[str, str], options: Namespace) -> None:
+    if options.password_file is not None:
+        with open(options.password_file, encoding="utf-8") as file:
+            properties["sasl.password"] = file.readline().rstrip("\r\n")
+    elif "sasl.username" in properties and "sasl.password" not in properties:
+        properties["sasl.password"] = _password(properties["sasl.username"])
+    if os.environ.get(KEY_PASSWORD_VARIABLE) and {"ssl.certificate.location", "ssl.keystore.location"} & {*properties}:
+        properties.setdefault("ssl.key.password", os.environ[KEY_PASSWORD_VARIABLE])
+
+
+def _password(username: str) -> str:
+    given = os.environ.get(PASSWORD_VARIABLE)
+    if given is not None:
+        return given
+    if sys.stderr.isatty():
+        from getpass import getpass
+
+        return getpass(f"Password of {username}: ")
+    raise Failure(
+        f"The password of {username} is missing: put it into {PASSWORD_VARIABLE}, or into a file for --password-file.",
+        USAGE,
+    )
+
+
+def _names(options: Namespace) -> Names:
+    """Properties that were given by an option are called by its name."""
+    from moldau.client.properties import Names
+
+    shown = {
+        name: f"--{option.replace('_', '-')}"
+        for option, (name, _) in _SHORTHAND.items()
+        if getattr(options, option) is not None
+    }
+    if options.password_file is not None:
+        shown["sasl.password"] = "--password-file"
+    # What is missing may be given by an option, too.
+    asked = {
+        "sasl.mechanism": "--sasl-mechanism",
+        "sasl.username": "--username",
+        "ssl.certificate.location": "--cert-file",
+    }
+    return Names(login="sasl.username", key="ssl.key.location", instead={**asked, **shown})
