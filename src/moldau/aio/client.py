@@ -46,14 +46,14 @@ class AIOKafkaClient:
     @property
     def cluster(self) -> ClusterMetadata:
         """What is known at this moment."""
-        return ClusterMetadata(self._started()._network.view)
+        return ClusterMetadata(self._started()._session.network.view)
 
     @property
     def hosts(self) -> list[tuple[str, int]]:
-        return [(address.host, address.port) for address in self._started()._network.bootstrap]
+        return [(address.host, address.port) for address in self._started()._session.network.bootstrap]
 
     def get_random_node(self) -> int | None:
-        nodes = sorted(self._started()._network.view.brokers)
+        nodes = sorted(self._started()._session.network.view.brokers)
         return nodes[randrange(len(nodes))] if nodes else None
 
     async def fetch_all_metadata(self) -> ClusterMetadata:
@@ -77,7 +77,7 @@ class AIOKafkaClient:
 
     async def ready(self, node_id: int) -> bool:
         """Whether the broker is known."""
-        return node_id in self._started()._network.view.brokers
+        return node_id in self._started()._session.network.view.brokers
 
     async def send(self, node_id: int, request: Request) -> Any:
         """One request to one broker; its answer, as it came."""
@@ -105,7 +105,7 @@ class AIOKafkaClient:
     async def _ask(self, conversation: Conversation[Any]) -> Any:
         client = self._started()
         assert self._worker is not None
-        return await self._worker.run(client._ask, conversation)
+        return await self._worker.run(client._session.ask, conversation)
 
 
 def _learn(topics: tuple[str, ...] | None) -> Conversation[ClusterView]:

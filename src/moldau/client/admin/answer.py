@@ -1,15 +1,21 @@
-"""Answers of the admin client: dictionaries with the protocol's names, whose entries are attributes as well."""
+"""Answers of the admin client: dictionaries with the protocol's names, whose entries are attributes as well.
+
+And what else they hold: outcomes, raised or described.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from moldau.client.admin.acls import ACLOperation
-from moldau.errors import KafkaError
-from moldau.errors.named import BY_CODE
+from moldau.client.exceptions import named
+from moldau.errors import ErrorCode, KafkaError
+from moldau.errors.named import BY_CODE, NamedError
 from moldau.types import ZERO_UUID, Uuid
+
+T = TypeVar("T")
 
 # The answer of a broker that was not asked.
 _NOT_ASKED = -(1 << 31)
@@ -51,3 +57,14 @@ def operations(bits: int) -> list[str] | None:
 def described(error: KafkaError) -> str:
     """An error within an answer, as kafka-python writes it."""
     return f"[Error {int(error.code)}] {BY_CODE[error.code].__name__}: {error}"
+
+
+def or_raise(outcome: T | KafkaError) -> T:
+    if isinstance(outcome, KafkaError):
+        raise named(outcome)
+    return outcome
+
+
+def kind_of(error: KafkaError | None) -> type[NamedError]:
+    """The class of an outcome, as kafka-python gives it; `NoError` where all is well."""
+    return BY_CODE[ErrorCode.NONE if error is None else error.code]

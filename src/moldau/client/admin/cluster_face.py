@@ -8,12 +8,12 @@ from typing import Any
 from moldau.client.admin import brokers as broker_admin
 from moldau.client.admin import features, replicas
 from moldau.client.admin import topics as topic_admin
-from moldau.client.admin.answer import operations
-from moldau.client.admin.asking import Asking, kind_of
+from moldau.client.admin.answer import kind_of, operations
 from moldau.client.admin.features import QuorumReplica, UpgradeType
 from moldau.client.conversation import ANY_NODE, Ask, Conversation, Learn, retrying
 from moldau.client.exceptions import named
 from moldau.client.leaders import by_topic
+from moldau.client.session import Session
 from moldau.client.structs import TopicPartitionReplica
 from moldau.errors import ErrorCode
 from moldau.errors.named import NamedError
@@ -25,9 +25,12 @@ from moldau.types import TopicPartition
 Partitions = Mapping[str, Iterable[int]] | Iterable[Any]
 
 
-class ClusterFace(Asking):
+class ClusterAdmin:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
     def describe_cluster(self) -> dict[str, Any]:
-        found = self._ask(broker_admin.describe_cluster())
+        found = self._session.ask(broker_admin.describe_cluster())
         return {
             "cluster_id": found.cluster_id,
             "controller_id": found.controller_id,
@@ -50,7 +53,7 @@ class ClusterFace(Asking):
         """What lies in the log directories of brokers: everything, or of these topics."""
         wanted = None if topic_partitions is None else self._named(topic_partitions)
         found: dict[int, list[dict[str, Any]]] = {}
-        for each in self._ask(broker_admin.describe_log_dirs(brokers)):
+        for each in self._session.ask(broker_admin.describe_log_dirs(brokers)):
             here = [part for part in each.replicas if wanted is None or part.partition in wanted]
             sizes = {part.partition: part for part in here}
             found.setdefault(each.broker, []).append(
@@ -84,7 +87,7 @@ class ClusterFace(Asking):
     ) -> dict[TopicPartitionReplica, type[NamedError]]:
         """Moves replicas into other directories of their brokers; the class of the outcome for each."""
         places = {TopicPartitionReplica(*replica): path for replica, path in replica_assignments.items()}
-        return {replica: kind_of(error) for replica, error in self._ask(replicas.move_replicas(places)).items()}
+        return {replica: kind_of(error) for replica, error in self._session.ask(replicas.move_replicas(places)).items()}
 
     # ---------------------------------------------------------------------------------------------------- versions
 
@@ -98,14 +101,14 @@ class ClusterFace(Asking):
 
     def _versions(self, node: int) -> dict[ApiKey, tuple[int, int]]:
         known = frozenset(ApiKey)
-        found = self._ask(_api_versions(node))
+        found = self._session.ask(_api_versions(node))
         rows = [row for row in found.api_keys if row.api_key in known]
         return {ApiKey(row.api_key): (row.min_version, row.max_version) for row in rows}
 
     def describe_features(self, send_request_to_controller: bool = False) -> dict[str, dict[str, Any]]:
         """Levels that brokers support and that the cluster has agreed on, by name."""
         described: dict[str, dict[str, Any]] = {}
-        for feature in self._ask(features.describe_features(controller=send_request_to_controller)):
+        for feature in self._session.ask(features.describe_features(controller=send_request_to_controller)):
             entry = described.setdefault(feature.name, {})
             if feature.supported is not None:
                 entry["supported"] = feature.supported
@@ -121,11 +124,11 @@ class ClusterFace(Asking):
     ) -> dict[str, str]:
         """Agrees on other levels: a number, or a pair of `UpdateFeatureType` and number."""
         levels = {name: _level(spec) for name, spec in feature_updates.items()}
-        found = self._ask(features.update_features(levels, validate_only=validate_only, timeout_ms=timeout_ms))
+        found = self._session.ask(features.update_features(levels, validate_only=validate_only, timeout_ms=timeout_ms))
         return {name: "OK" if error is None else str(error) for name, error in found.items()}
 
     def describe_metadata_quorum(self) -> dict[str, Any]:
-        found = self._ask(features.describe_quorum())
+        found = self._session.ask(features.describe_quorum())
         partition = {
             "partition_index": 0,
             "error": None,
@@ -149,7 +152,7 @@ class ClusterFace(Asking):
         """Has leaders elected (0 the preferred, 1 any that is there); where the right one leads already, nothing is
         done. The class of the outcome for each."""
         wanted = None if topic_partitions is None else self._named(topic_partitions)
-        found = self._ask(replicas.elect_leaders(replicas.ElectionType(election_type), wanted), timeout_ms)
+        found = self._session.ask(replicas.elect_leaders(replicas.ElectionType(election_type), wanted), timeout_ms)
         for error in found.values():
             if raise_errors and error is not None and error.code is not ErrorCode.ELECTION_NOT_NEEDED:
                 raise named(error)
@@ -162,7 +165,7 @@ class ClusterFace(Asking):
         wanted = {TopicPartition(*where): brokers for where, brokers in reassignments.items()}
         if any(brokers is not None and not list(brokers) for brokers in wanted.values()):
             raise ValueError("a partition needs a replica; None gives up a move")
-        found = self._ask(replicas.reassign(wanted), timeout_ms)
+        found = self._session.ask(replicas.reassign(wanted), timeout_ms)
         return {where: None if error is None else kind_of(error) for where, error in found.items()}
 
     def list_partition_reassignments(
@@ -176,7 +179,7 @@ class ClusterFace(Asking):
                 "adding_replicas": list(move.adding),
                 "removing_replicas": list(move.removing),
             }
-            for where, move in self._ask(replicas.list_reassignments(wanted), timeout_ms).items()
+            for where, move in self._session.ask(replicas.list_reassignments(wanted), timeout_ms).items()
         }
 
     def _named(self, given: Partitions) -> list[TopicPartition]:
@@ -184,7 +187,7 @@ class ClusterFace(Asking):
             return [TopicPartition(topic, number) for topic, numbers in given.items() for number in numbers]
         chosen = list(given)
         topics = [each for each in chosen if isinstance(each, str)]
-        whole = self._ask(topic_admin.describe_topics(topics)) if topics else []
+        whole = self._session.ask(topic_admin.describe_topics(topics)) if topics else []
         return [
             *(TopicPartition(*each) for each in chosen if not isinstance(each, str)),
             *(TopicPartition(topic.name, number) for topic in whole for number in topic.partitions),

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from moldau.client.admin import configs
-from moldau.client.admin.asking import Asking
 from moldau.client.admin.configs import ConfigOperation, ConfigSource
 from moldau.client.admin.objects import ConfigResource, ConfigSourceType
 from moldau.client.exceptions import named
+from moldau.client.session import Session
 
 _KNOWN: Final = frozenset(ConfigSourceType)
 
@@ -19,7 +19,10 @@ _INHERITED: Final = (ConfigSource.ALL_BROKERS, ConfigSource.SERVER_PROPERTIES, C
 _FILTERS: Final = ("ALL", "DYNAMIC", "MODIFIED", "DEFAULT", "STATIC")
 
 
-class ConfigFace(Asking):
+class ConfigAdmin:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
     def describe_configs(
         self,
         config_resources: Iterable[ConfigResource],
@@ -32,7 +35,7 @@ class ConfigFace(Asking):
         for resource in config_resources:
             names = None if resource.configs is None else list(resource.configs)
             where = configs.ConfigResource(resource.resource_type, resource.name)
-            values = self._ask(configs.describe_configs(where, names))
+            values = self._session.ask(configs.describe_configs(where, names))
             described.setdefault(resource.resource_type.name.lower(), {})[resource.name] = {
                 value.name: _config(value, include_synonyms) for value in values if _wanted(value.source, wanted)
             }
@@ -61,8 +64,6 @@ class ConfigFace(Asking):
             incremental,
         )
 
-    incremental_alter_configs = alter_configs
-
     def reset_configs(
         self,
         config_resources: Iterable[ConfigResource],
@@ -89,7 +90,7 @@ class ConfigFace(Asking):
             for each in resource_types or ()
         ]
         listed: dict[str, list[str]] = {}
-        for resource in self._ask(configs.list_config_resources(types)):
+        for resource in self._session.ask(configs.list_config_resources(types)):
             listed.setdefault(resource.type.name.lower(), []).append(resource.name)
         return listed
 
@@ -102,7 +103,7 @@ class ConfigFace(Asking):
         if incremental is False:
             raise ValueError("settings are changed one by one here; incremental=False would reset all others")
         done: dict[str, dict[str, str]] = {}
-        for resource, error in self._ask(configs.alter_configs(changes, validate_only=validate_only)).items():
+        for resource, error in self._session.ask(configs.alter_configs(changes, validate_only=validate_only)).items():
             if error is not None:
                 raise named(error)
             done.setdefault(resource.type.name.lower(), {})[resource.name] = "OK"

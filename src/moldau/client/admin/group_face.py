@@ -7,20 +7,23 @@ from typing import Any
 
 from moldau.client.admin import groups
 from moldau.client.admin import offsets as offset_admin
-from moldau.client.admin.answer import described, operations
-from moldau.client.admin.asking import Asking, kind_of, or_raise
+from moldau.client.admin.answer import described, kind_of, operations, or_raise
 from moldau.client.admin.group_changes import MemberToRemove, delete_positions, remove_members
 from moldau.client.admin.objects import OffsetSpec, OffsetTimestamp
 from moldau.client.coordinators import CoordinatorType, find_coordinator
 from moldau.client.leaders import by_topic
+from moldau.client.session import Session
 from moldau.client.structs import OffsetAndMetadata
 from moldau.errors import ErrorCode, KafkaError
 from moldau.errors.named import NamedError
 from moldau.types import TopicPartition
 
 
-class GroupFace(Asking):
+class GroupAdmin:
     """`group_coordinator_id` is taken everywhere and not needed: coordinators are found."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     def list_groups(
         self,
@@ -29,7 +32,7 @@ class GroupFace(Asking):
         types_filter: Sequence[str] | None = None,
     ) -> list[dict[str, Any]]:
         """The groups of all coordinators, or of those named, of every kind."""
-        found = self._ask(groups.list_groups(_words(states_filter), _words(types_filter)))
+        found = self._session.ask(groups.list_groups(_words(states_filter), _words(types_filter)))
         return [
             {
                 "group_id": each.group_id,
@@ -55,18 +58,16 @@ class GroupFace(Asking):
         found = {}
         for group_id in group_ids:
             try:
-                found[group_id] = _group(self._ask(groups.describe_group(group_id)))
+                found[group_id] = _group(self._session.ask(groups.describe_group(group_id)))
             except KafkaError as error:
                 if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
                     raise
                 found[group_id] = _missing(group_id, error)
         return found
 
-    describe_consumer_groups = describe_groups
-
     def find_coordinator(self, group_id: str, coordinator_type: int = CoordinatorType.GROUP) -> int:
         """The node that looks after a group, or (1) after a transactional id."""
-        return self._ask(find_coordinator(group_id, CoordinatorType(coordinator_type)))
+        return self._session.ask(find_coordinator(group_id, CoordinatorType(coordinator_type)))
 
     # ---------------------------------------------------------------------------------------------------- offsets
 
@@ -91,7 +92,7 @@ class GroupFace(Asking):
     ) -> dict[TopicPartition, OffsetAndMetadata]:
         found = {
             where: OffsetAndMetadata(each.offset, each.metadata, each.leader_epoch)
-            for where, each in self._ask(groups.committed_positions(group_id)).items()
+            for where, each in self._session.ask(groups.committed_positions(group_id)).items()
         }
         if partitions is None:
             return found
@@ -106,7 +107,7 @@ class GroupFace(Asking):
     ) -> dict[TopicPartition, type[NamedError]]:
         """Moves a group that has no members; the first partition refused is raised."""
         wanted = {TopicPartition(*where): _position(each) for where, each in offsets.items()}
-        found = self._ask(groups.commit_positions(group_id, wanted))
+        found = self._session.ask(groups.commit_positions(group_id, wanted))
         return {where: kind_of(or_raise(outcome)) for where, outcome in found.items()}
 
     def reset_group_offsets(
@@ -125,17 +126,19 @@ class GroupFace(Asking):
         for where, spec in specs.items():
             offset = found.get(where, int(spec))
             wanted[where] = last[where] if offset < 0 else min(max(offset, first[where]), last[where])
-        outcomes = self._ask(groups.commit_positions(group_id, wanted))
+        outcomes = self._session.ask(groups.commit_positions(group_id, wanted))
         return {where: {"error": kind_of(error), "offset": wanted[where]} for where, error in outcomes.items()}
 
     def _offsets(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        return {where: or_raise(each).offset for where, each in self._ask(offset_admin.list_offsets(times)).items()}
+        return {
+            where: or_raise(each).offset for where, each in self._session.ask(offset_admin.list_offsets(times)).items()
+        }
 
     def delete_group_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition], group_coordinator_id: int | None = None
     ) -> dict[TopicPartition, type[NamedError]]:
         """Forgets offsets of partitions that no member reads; the class of the outcome for each."""
-        found = self._ask(delete_positions(group_id, [TopicPartition(*where) for where in partitions]))
+        found = self._session.ask(delete_positions(group_id, [TopicPartition(*where) for where in partitions]))
         return {where: kind_of(error) for where, error in found.items()}
 
     # ------------------------------------------------------------------------------------------------ the groups
@@ -145,16 +148,14 @@ class GroupFace(Asking):
     ) -> dict[str, type[NamedError]]:
         """Takes members out of a classic group; the class of the outcome for each, by its id or its instance's."""
         chosen = [MemberToRemove(each.member_id, each.group_instance_id, each.reason) for each in members]
-        found = self._ask(remove_members(group_id, chosen)) if chosen else {}
+        found = self._session.ask(remove_members(group_id, chosen)) if chosen else {}
         return {member.member_id or member.group_instance_id or "": kind_of(error) for member, error in found.items()}
 
     def delete_groups(self, group_ids: Sequence[str], group_coordinator_id: int | None = None) -> dict[str, str]:
         """Deletes groups without members; the first that cannot be deleted is raised."""
         for group_id in group_ids:
-            self._ask(groups.delete_group(group_id))
+            self._session.ask(groups.delete_group(group_id))
         return dict.fromkeys(group_ids, "OK")
-
-    delete_consumer_groups = delete_groups
 
 
 def _words(given: Sequence[Any] | None) -> tuple[str, ...]:

@@ -9,13 +9,13 @@ from uuid import UUID
 
 from moldau.client.admin import offsets as offset_admin
 from moldau.client.admin import topics as topic_admin
-from moldau.client.admin.answer import answer, operations, topic_id
-from moldau.client.admin.asking import Asking, or_raise
+from moldau.client.admin.answer import answer, operations, or_raise, topic_id
 from moldau.client.admin.config_face import source_name
 from moldau.client.admin.objects import IsolationLevel, NewPartitions, NewTopic, RecordsToDelete
 from moldau.client.admin.pages import PartitionOnPage, TopicOnPage, describe_page
 from moldau.client.exceptions import named
 from moldau.client.metadata import TopicView
+from moldau.client.session import Session
 from moldau.client.structs import OffsetAndTimestamp
 from moldau.errors import ErrorCode, KafkaError
 from moldau.errors.named import KafkaTimeoutError
@@ -24,7 +24,10 @@ from moldau.types import NO_LEADER, ZERO_UUID, TopicPartition
 _LOOK_AGAIN = 0.05
 
 
-class TopicFace(Asking):
+class TopicAdmin:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
     def create_topics(
         self,
         new_topics: Sequence[NewTopic | str] | Mapping[str, Mapping[str, Any]],
@@ -34,7 +37,7 @@ class TopicFace(Asking):
         wait_for_metadata: bool = False,
     ) -> dict[str, Any]:
         """Creates topics: objects, names, or names with options. The first one refused is raised."""
-        outcomes = self._ask(
+        outcomes = self._session.ask(
             topic_admin.create_topics(_new_topics(new_topics), validate_only=validate_only), timeout_ms
         )
         _raise_first(outcomes, raise_errors)
@@ -47,7 +50,7 @@ class TopicFace(Asking):
         deadline = monotonic() + timeout_ms / 1000
         missing = list(topic_names)
         while missing:
-            found = {topic.name: topic for topic in self._ask(topic_admin.list_topics(internal=True))}
+            found = {topic.name: topic for topic in self._session.ask(topic_admin.list_topics(internal=True))}
             missing = [name for name in missing if not _ready(found.get(name))]
             if missing and monotonic() > deadline:
                 raise KafkaTimeoutError(f"Not ready in {timeout_ms} ms: {', '.join(missing)}.")
@@ -57,17 +60,17 @@ class TopicFace(Asking):
     def delete_topics(
         self, topics: Sequence[str], timeout_ms: float | None = None, raise_errors: bool = True
     ) -> dict[str, Any]:
-        outcomes = self._ask(topic_admin.delete_topics(list(topics)), timeout_ms)
+        outcomes = self._session.ask(topic_admin.delete_topics(list(topics)), timeout_ms)
         _raise_first(outcomes, raise_errors)
         rows = [{**_outcome(outcome), "topic_id": topic_id(outcome.id)} for outcome in outcomes]
         return answer({"throttle_time_ms": 0, "topics": rows})
 
     def list_topics(self) -> list[str]:
-        return [topic.name for topic in self._ask(topic_admin.list_topics(internal=True))]
+        return [topic.name for topic in self._session.ask(topic_admin.list_topics(internal=True))]
 
     def describe_topics(self, topics: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """All topics, or those named; one that is not there says so by its `error_code`."""
-        found = self._ask(topic_admin.describe_authorized(None if topics is None else list(topics)))
+        found = self._session.ask(topic_admin.describe_authorized(None if topics is None else list(topics)))
         return [answer(_described(topic, bits)) for topic, bits in found]
 
     def describe_topic_partitions(
@@ -78,7 +81,7 @@ class TopicFace(Asking):
     ) -> dict[str, Any]:
         """A page of at most so many partitions; `next_cursor` of the answer is the `cursor` of the next page."""
         begin = None if cursor is None else (cursor["topic_name"], cursor["partition_index"])
-        page = self._ask(describe_page(topics, most=response_partition_limit, begin=begin))
+        page = self._session.ask(describe_page(topics, most=response_partition_limit, begin=begin))
         following = None if page.next is None else {"topic_name": page.next[0], "partition_index": page.next[1]}
         return {"topics": [_paged(topic) for topic in page.topics], "next_cursor": following}
 
@@ -96,7 +99,7 @@ class TopicFace(Asking):
             if not isinstance(wanted, int) and wanted.new_assignments:
                 placed[name] = wanted.new_assignments
         conversation = topic_admin.create_partitions(counts, assignments=placed, validate_only=validate_only)
-        outcomes = self._ask(conversation, timeout_ms)
+        outcomes = self._session.ask(conversation, timeout_ms)
         _raise_first(outcomes, raise_errors)
         return answer({"throttle_time_ms": 0, "results": [_outcome(outcome) for outcome in outcomes]})
 
@@ -111,7 +114,7 @@ class TopicFace(Asking):
             TopicPartition(*where): at.before_offset if isinstance(at, RecordsToDelete) else at
             for where, at in records_to_delete.items()
         }
-        found = self._ask(offset_admin.delete_records(before), timeout_ms)
+        found = self._session.ask(offset_admin.delete_records(before), timeout_ms)
         return {
             where: {"partition_index": where.partition, "low_watermark": or_raise(low), "error_code": 0}
             for where, low in found.items()
@@ -130,7 +133,7 @@ class TopicFace(Asking):
             if isinstance(isolation_level, str)
             else IsolationLevel(isolation_level)
         )
-        found = self._ask(offset_admin.list_offsets(wanted, isolation=isolation), timeout_ms)
+        found = self._session.ask(offset_admin.list_offsets(wanted, isolation=isolation), timeout_ms)
         return {where: OffsetAndTimestamp(*or_raise(offset)) for where, offset in found.items()}
 
 

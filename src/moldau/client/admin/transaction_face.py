@@ -7,7 +7,7 @@ from time import time
 from typing import Any, NamedTuple
 
 from moldau.client.admin import transactions
-from moldau.client.admin.asking import Asking, or_raise
+from moldau.client.admin.answer import or_raise
 from moldau.client.admin.objects import (
     AbortTransactionSpec,
     PartitionProducerState,
@@ -16,6 +16,7 @@ from moldau.client.admin.objects import (
     TransactionListing,
     TransactionState,
 )
+from moldau.client.session import Session
 from moldau.types import TopicPartition
 
 # Kafka's tool gives a transaction this much longer than it may take before it calls it hanging.
@@ -34,7 +35,10 @@ class FencedProducer(NamedTuple):
     producer_epoch: int
 
 
-class TransactionFace(Asking):
+class TransactionAdmin:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
     def list_transactions(
         self,
         broker_ids: Sequence[int] | None = None,
@@ -44,7 +48,7 @@ class TransactionFace(Asking):
         transactional_id_pattern: str | None = None,
     ) -> dict[int, list[TransactionListing]]:
         """By the broker that coordinates them."""
-        found = self._ask(
+        found = self._session.ask(
             transactions.list_transactions(
                 states=[str(getattr(each, "value", each)) for each in state_filters or ()],
                 producer_ids=list(producer_id_filters or ()),
@@ -52,7 +56,7 @@ class TransactionFace(Asking):
                 pattern=transactional_id_pattern,
             )
         )
-        nodes = sorted(self._network.view.brokers) if broker_ids is None else broker_ids
+        nodes = sorted(self._session.network.view.brokers) if broker_ids is None else broker_ids
         listed: dict[int, list[TransactionListing]] = {node: [] for node in nodes}
         for each in found:
             if each.coordinator in listed:
@@ -63,7 +67,7 @@ class TransactionFace(Asking):
     def describe_transactions(self, transactional_ids: Iterable[str]) -> dict[str, TransactionDescription]:
         described = {}
         for transactional_id in transactional_ids:
-            found = self._ask(transactions.describe_transaction(transactional_id))
+            found = self._session.ask(transactions.describe_transaction(transactional_id))
             described[transactional_id] = TransactionDescription(
                 found.coordinator,
                 TransactionState.named(found.state),
@@ -79,7 +83,7 @@ class TransactionFace(Asking):
         self, partitions: Iterable[TopicPartition], broker_id: int | None = None
     ) -> dict[TopicPartition, PartitionProducerState]:
         """What the leaders of partitions remember of producers."""
-        found = self._ask(transactions.describe_producers([TopicPartition(*where) for where in partitions]))
+        found = self._session.ask(transactions.describe_producers([TopicPartition(*where) for where in partitions]))
         return {
             where: PartitionProducerState([ProducerState(*each) for each in or_raise(producers)])
             for where, producers in found.items()
@@ -90,12 +94,12 @@ class TransactionFace(Asking):
         producer = transactions.ActiveProducer(
             spec.producer_id, spec.producer_epoch, -1, -1, spec.coordinator_epoch, -1
         )
-        self._ask(transactions.write_abort_marker(TopicPartition(*spec.topic_partition), producer))
+        self._session.ask(transactions.write_abort_marker(TopicPartition(*spec.topic_partition), producer))
 
     def fence_producers(self, transactional_ids: Iterable[str]) -> dict[str, FencedProducer]:
         """Shuts out the producers of these ids and aborts what they have open."""
         return {
-            transactional_id: FencedProducer(*self._ask(transactions.end_transaction(transactional_id)))
+            transactional_id: FencedProducer(*self._session.ask(transactions.end_transaction(transactional_id)))
             for transactional_id in transactional_ids
         }
 
