@@ -237,7 +237,7 @@ class Receiver(Protocol):
         ...
 
 
-class FrameKeeper(Receiver, Protocol):
+class OwningReceiver(Receiver, Protocol):
     """A receiver that holds on to what came, such as a client to fetched records, and would have to copy it."""
 
     def own_frame(self, data: memoryview) -> None:

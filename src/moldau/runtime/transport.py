@@ -2,7 +2,7 @@
 
 Reading. One bounded read per turn of the loop, into the buffer all connections share; whole frames are handed up where
 they lie, the begun one at the end is stashed and put in front of the next read. A large frame moves into a pooled
-buffer and is read there to its end; into one of its own if the receiver keeps frames (`FrameKeeper`). Frames that may
+buffer and is read there to its end; into one of its own for an `OwningReceiver`, which keeps it. Frames that may
 not be delivered yet (the connection is paused, or has had its share of this turn) wait in a backlog, and as long as
 there is one the socket is not read.
 

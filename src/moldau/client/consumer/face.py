@@ -1,4 +1,8 @@
-"""`KafkaConsumer`: kafka-python's class, on our core. For one thread at a time, as there."""
+"""`KafkaConsumer`: kafka-python's class, on our core. For one thread at a time, as there.
+
+It holds its parts: what was fetched (`FetchBuffer`), `Positions`, `Commits`, its membership in a group (`Rebalancer`).
+Here is what ties them together: subscribing, polling with its duties, and the end.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +10,29 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from re import Pattern
 from time import monotonic
 from types import TracebackType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
-from moldau.client.consumer.columnar import Columnar
-from moldau.client.consumer.committing import Committer
-from moldau.client.consumer.fetch_state import FetchState
+from moldau.client.consumer.columns import ColumnReader
+from moldau.client.consumer.commits import Commits
+from moldau.client.consumer.fetch_buffer import FetchBuffer
 from moldau.client.consumer.fetched import ConsumerRecord
 from moldau.client.consumer.fetcher import Fetcher
 from moldau.client.consumer.interceptors import Interceptors
 from moldau.client.consumer.measures import measured
 from moldau.client.consumer.membership import ClassicMembership
-from moldau.client.consumer.offsets import GroupOffsets
-from moldau.client.consumer.positions import PositionFinder
+from moldau.client.consumer.position_finder import PositionFinder
+from moldau.client.consumer.positions import Positions
 from moldau.client.consumer.rebalancing import Rebalancer
 from moldau.client.consumer.reconciliation import ConsumerMembership
-from moldau.client.consumer.remembering import Remembering
-from moldau.client.consumer.seeking import Seeking
 from moldau.client.consumer.settings import DEFAULTS, fetch_options, group_options, read_settings
 from moldau.client.consumer.subscription import Subscription, check_subscription
-from moldau.client.consumer.taking import take_records
 from moldau.client.conversation import Conversation, Learn
-from moldau.client.exceptions import named
 from moldau.client.metadata import ClusterView
-from moldau.client.settings import COMMON, bootstrap, find_cluster, open_network
-from moldau.errors import KafkaError, MoldauError
-from moldau.errors.named import IllegalArgumentError, IllegalStateError, NotAssignedError
+from moldau.client.session import Session, delegated
+from moldau.client.settings import COMMON, find_cluster
+from moldau.errors import KafkaError
+from moldau.errors.named import IllegalArgumentError, IllegalStateError
 from moldau.types import TopicPartition
-
-T = TypeVar("T")
 
 # How long one wait lasts at most: group duties and time-outs are looked at in between.
 _LOOK_AGAIN = 0.5
@@ -41,57 +40,73 @@ _LOOK_AGAIN = 0.5
 _NOTHING_YET = 0.05
 
 
-class KafkaConsumer(Seeking, Columnar, Remembering):
+class KafkaConsumer:
     """Topics given to it are subscribed to. See `consumer/settings` for what it can be told."""
 
     DEFAULT_CONFIG: ClassVar[dict[str, Any]] = {**COMMON, **DEFAULTS}
 
     def __init__(self, *topics: str, **configs: Any) -> None:
-        self._closed = True
         self.config = read_settings(configs)
         self._interceptors = Interceptors(self.config["interceptors"])
-        self._background, self._network = open_network(self.config, "consumer")
+        self._session = Session(self.config, "consumer", "consumer")
+        self._background, self._network = self._session.background, self._session.network
         self._fetcher = Fetcher(self._network, fetch_options(self.config))
-        self._group: GroupOffsets | None = None
-        self._rebalancer: Rebalancer | None = None
-        self._committer: Committer | None = None
-        self._patience: float | None = None
+        self._buffer = FetchBuffer(self._session, self._fetcher)
+        self._positions = Positions(self._session, self._buffer)
         self._subscription = Subscription(exclude_internal=self.config["exclude_internal_topics"])
         self._network.watch(self._subscription.look_at)
         self._network.creates_topics = bool(self.config["allow_auto_create_topics"])
-        self._order: list[TopicPartition] = []
-        self._ahead: dict[TopicPartition, int] = {}
-        self._unasked = False
         self._seen: ClusterView | None = None
         self._ask_again_at = 0.0
-        self._iterator: Iterator[ConsumerRecord] | None = None
-        if self.config["group_id"] is not None:
-            self._join_up(self.config["group_id"])
-        PositionFinder(self._fetcher, self._group, self._timeout)
-        bootstrap(self._background, self._network, self.config["bootstrap_timeout_ms"] / 1000)
-        self._closed = False
+        membership = None if self.config["group_id"] is None else self._new_membership()
+        self._commits = Commits(self._session, self._buffer, membership, self._interceptors)
+        self._rebalancer: Rebalancer | None = None
+        if membership is not None:
+            self._rebalancer = Rebalancer(
+                self._background,
+                self._network,
+                membership,
+                self._subscription,
+                self._read_exactly,
+                self._commits.before_revoking,
+            )
+        PositionFinder(self._fetcher, self._commits.group, self._session.timeout)
+        self._session.open()
         if topics:
             self.subscribe(topics)
-
-    def _join_up(self, group_id: str) -> None:
-        membership = self._new_membership()
-        stable_only = self.config["isolation_level"] == "read_committed"
-        self._group = GroupOffsets(group_id, membership.coordinator, stable_only=stable_only)
-        self._committer = Committer(
-            self._background, self._network, self._group, membership, self._consumed, self._interceptors
-        )
-        self._rebalancer = Rebalancer(
-            self._background,
-            self._network,
-            membership,
-            self._subscription,
-            self._read_exactly,
-            self._commit_before_revoking,
-        )
 
     def _new_membership(self) -> ClassicMembership:
         kind = ConsumerMembership if self.config["group_protocol"] == "consumer" else ClassicMembership
         return kind(self._network, group_options(self.config), self._nudge)
+
+    seek = delegated("_positions", Positions.seek)
+    seek_to_beginning = delegated("_positions", Positions.seek_to_beginning)
+    seek_to_end = delegated("_positions", Positions.seek_to_end)
+    seek_to_time = delegated("_positions", Positions.seek_to_time)
+    position = delegated("_positions", Positions.position)
+    highwater = delegated("_positions", Positions.highwater)
+    last_stable_offset = delegated("_positions", Positions.last_stable_offset)
+    last_poll_timestamp = delegated("_positions", Positions.last_poll_timestamp)
+    beginning_offsets = delegated("_positions", Positions.beginning_offsets)
+    end_offsets = delegated("_positions", Positions.end_offsets)
+    offsets_for_times = delegated("_positions", Positions.offsets_for_times)
+
+    commit = delegated("_commits", Commits.commit)
+    commit_async = delegated("_commits", Commits.commit_async)
+    committed = delegated("_commits", Commits.committed)
+    group_metadata = delegated("_commits", Commits.group_metadata)
+
+    poll_columns = delegated("_columns", ColumnReader.poll_columns)
+    poll_arrow = delegated("_columns", ColumnReader.poll_arrow)
+    to_arrow = delegated("_columns", ColumnReader.to_arrow)
+
+    @property
+    def _columns(self) -> ColumnReader:
+        """Made when it is wanted: one that is held would hold its consumer, which then never ends by itself."""
+        return ColumnReader(self._session, self._buffer, self._positions, self._poll)
+
+    assignment = delegated("_buffer", FetchBuffer.assignment)
+    paused = delegated("_buffer", FetchBuffer.paused)
 
     # ------------------------------------------------------------------------------------------------ what is read
 
@@ -101,15 +116,11 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
             raise IllegalStateError("A consumer either subscribes to topics or is assigned partitions.")
         self._read_exactly([TopicPartition(*each) for each in partitions])
 
-    def assignment(self) -> set[TopicPartition]:
-        with self._fetcher.changed:
-            return set(self._fetcher.readings)
-
     def subscribe(
         self, topics: Sequence[str] = (), pattern: str | Pattern[str] | None = None, listener: Any = None
     ) -> None:
         """Reads topics, by name or by pattern, together with the other members of the group."""
-        self._check_open()
+        self._session.check_open()
         check_subscription(topics, pattern, listener)
         if self._subscription.names is None and self.assignment():
             raise IllegalStateError("A consumer either subscribes to topics or is assigned partitions.")
@@ -117,7 +128,9 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
         self._take_interest(set(topics), everything=pattern is not None)
         if self._rebalancer is None:
             # Without a group everything is ours, also what comes later.
-            view = self._ask(_learn(list(topics) if pattern is None else None, create=self._network.creates_topics))
+            view = self._session.ask(
+                _learn(list(topics) if pattern is None else None, create=self._network.creates_topics)
+            )
             self._subscription.began_with(view)
             self._take_everything(force=True)
         else:
@@ -150,27 +163,19 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
 
     def unsubscribe(self) -> None:
         self._leave_group()
-        if self._rebalancer is not None and self._committer is not None and self._subscription.names is not None:
+        committer = self._commits.committer
+        if self._rebalancer is not None and committer is not None and self._subscription.names is not None:
             # Whoever subscribes again is another member, and until then nobody is one.
             self._rebalancer.begin_anew(self._new_membership())
-            self._committer.membership = self._rebalancer.membership
+            committer.membership = self._rebalancer.membership
         self._subscription.end()
         self._read_exactly(())
 
     def _read_exactly(self, partitions: Iterable[TopicPartition]) -> None:
         wanted = set(partitions)
         with self._fetcher.changed:
-            readings = self._fetcher.readings
-            for where in [where for where in readings if where not in wanted]:
-                del readings[where]
-            new = sorted(where for where in wanted if where not in readings)
-            appeared = self._subscription.appeared({where.topic for where in new})
-            for where in new:
-                readings[where] = FetchState(where, appeared=where.topic in appeared)
-            self._order = list(readings)
-            self._ahead = {}
-            self._iterator = None
-            self._unasked = bool(readings)
+            new = self._buffer.new_of(wanted)
+            self._buffer.read_exactly(wanted, self._subscription.appeared({where.topic for where in new}))
         self._take_interest({where.topic for where in wanted})
 
     def _take_interest(self, topics: set[str], *, everything: bool | None = None) -> None:
@@ -185,15 +190,11 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
 
     def pause(self, *partitions: TopicPartition) -> None:
         """No records of these partitions until `resume`; they stay ours."""
-        for reading in self._readings(partitions):
+        for reading in self._buffer.readings(partitions):
             reading.paused = True
 
-    def paused(self) -> set[TopicPartition]:
-        with self._fetcher.changed:
-            return {where for where, reading in self._fetcher.readings.items() if reading.paused}
-
     def resume(self, *partitions: TopicPartition) -> None:
-        for reading in self._readings(partitions):
+        for reading in self._buffer.readings(partitions):
             reading.paused = False
         self._background.call(self._fetcher.pump)
 
@@ -204,29 +205,27 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
         """The next records by partition; waits up to `timeout_ms` for the first of them."""
         most = self._most(max_records)
-        found = self._poll(timeout_ms, lambda: take_records(self._fetcher, self._order, most))
+        found = self._poll(timeout_ms, lambda: self._buffer.records(most))
         return self._interceptors.on_consume(found) if found else found
 
-    def _poll(self, timeout_ms: float, take: Callable[[], tuple[dict[TopicPartition, Any], bool]]) -> dict[Any, Any]:
-        self._check_open()
+    def _poll(self, timeout_ms: float, take: Callable[[], dict[TopicPartition, Any]]) -> dict[Any, Any]:
+        self._session.check_open()
         fetcher = self._fetcher
         deadline = monotonic() + max(0.0, timeout_ms) / 1000
         while True:
             self._do_duties(deadline)
-            self._begin_reading()
-            taken, drained = take()
-            if drained:
-                self._background.call(fetcher.pump)
+            self._buffer.begin_reading()
+            taken = take()
             if taken:
                 return taken
             with fetcher.changed:
-                if fetcher.error is not None:
-                    error, fetcher.error = fetcher.error, None
+                error = self._buffer.take_error()
+                if error is not None:
                     raise error
                 remaining = deadline - monotonic()
                 if remaining <= 0:
                     return {}
-                if any(reading.buffered and not reading.paused for reading in fetcher.readings.values()):
+                if self._buffer.has_some():
                     continue
                 change = fetcher.changed.ticket()
                 longest = _LOOK_AGAIN if fetcher.readings else _NOTHING_YET
@@ -235,7 +234,7 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
     def _attend(self, deadline: float, polled_at: float) -> None:
         """The duties of `poll` without taking anything, for whoever takes records on another thread."""
         self._do_duties(deadline, polled_at)
-        self._begin_reading()
+        self._buffer.begin_reading()
 
     def _has_news(self) -> bool:
         return self._has_news_of(())
@@ -244,11 +243,7 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
         """Whether there is something to take, of these partitions or of any, or to raise."""
         if self._rebalancer is not None and self._rebalancer.revoking:
             return False
-        with self._fetcher.changed:
-            return self._fetcher.error is not None or any(
-                reading.buffered and not reading.paused and (not partitions or where in partitions)
-                for where, reading in self._fetcher.readings.items()
-            )
+        return self._fetcher.error is not None or self._buffer.has_some(partitions)
 
     def _ready_to_read(self) -> bool:
         """Whether there is a share of the work, and it is known where it begins (or who knows better)."""
@@ -261,23 +256,14 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
 
     def _take(self, partitions: Sequence[TopicPartition], most: int) -> dict[TopicPartition, list[ConsumerRecord]]:
         """What is there of these partitions, or of all; raises what a poll would raise."""
-        fetcher = self._fetcher
         if self._rebalancer is not None and self._rebalancer.revoking:
             return {}
-        order = [where for where in self._order if where in partitions] if partitions else self._order
-        taken, drained = take_records(fetcher, order, most)
-        if drained:
-            self._background.call(fetcher.pump)
-        if not taken and fetcher.error is not None:
-            error, fetcher.error = fetcher.error, None
-            raise error
+        taken = self._buffer.records(most, partitions)
+        if not taken:
+            error = self._buffer.take_error()
+            if error is not None:
+                raise error
         return taken
-
-    def _begin_reading(self) -> None:
-        if self._unasked:
-            self._unasked = False
-            if self._fetcher.need_positions():
-                self._background.call(self._fetcher.pump)
 
     def _most(self, max_records: int | None) -> int:
         if max_records is not None and max_records < 1:
@@ -288,40 +274,39 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
         subscribed = self._subscription.names is not None
         if subscribed:
             self._look_for_missing()
-        if self._rebalancer is None or self._committer is None:
+        if self._rebalancer is None:
             if subscribed:
                 self._take_everything()
             return
-        self._committer.tell()
+        self._commits.tell()
         if subscribed:
             self._rebalancer.ensure(deadline, polled_at)
-        if self.config["enable_auto_commit"]:
-            self._committer.commit_now_and_then(self.config["auto_commit_interval_ms"] / 1000)
+        self._commits.commit_now_and_then()
 
     def __iter__(self) -> KafkaConsumer:
         return self
 
     def __next__(self) -> ConsumerRecord:
-        iterator = self._iterator or self._one_by_one()
+        iterator = self._buffer.iterator or self._one_by_one()
         try:
             record = next(iterator)
         except StopIteration:
-            self._iterator = None
+            self._buffer.iterator = None
             raise
         # Also where its own poll brought partitions, which ends iterators: what that poll found is still in this one.
-        self._iterator = iterator
+        self._buffer.iterator = iterator
         return record
 
     def _one_by_one(self) -> Iterator[ConsumerRecord]:
         """Positions move record by record here: what was not handed out yet is not committed either."""
         timeout = self.config["consumer_timeout_ms"]
-        while not self._closed:
+        while not self._session.closed:
             found = self.poll(min(timeout, 1e9))
             if not found:
                 if timeout == float("inf"):
                     continue
                 return
-            ahead = self._ahead
+            ahead = self._buffer.ahead
             for where, records in found.items():
                 ahead[where] = records[0].offset
             for where, records in found.items():
@@ -334,12 +319,12 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
 
     def topics(self) -> set[str]:
         """All topics of the cluster that this consumer may see."""
-        view = self._ask(_learn(None))
+        view = self._session.ask(_learn(None))
         return {name for name, topic in view.topics.items() if not topic.internal}
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
         """None if there is no such topic."""
-        view = self._ask(_learn([topic]))
+        view = self._session.ask(_learn([topic]))
         found = view.topics.get(topic)
         return set(found.partitions) if found is not None and found.partitions else None
 
@@ -348,27 +333,24 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
     def close(self, autocommit: bool = True, timeout_ms: float | None = None) -> None:
         """Commits (if that is automatic), leaves the group, ends the network's thread. Commits that are still on their
         way are waited for, and their callbacks run."""
-        if self._closed:
+        if self._session.closed:
             return
         if self._background.forked:
-            self._closed = True  # the parent's, and so is its place in the group
+            self._session.closed = True  # the parent's, and so is its place in the group
             return
-        self._patience = None if timeout_ms is None else timeout_ms / 1000
         try:
-            if self._committer is not None:
-                self._committer.finish(self._timeout if timeout_ms is None else timeout_ms / 1000)
+            self._commits.finish(None if timeout_ms is None else timeout_ms / 1000)
             self._leave_group(autocommit=autocommit, timeout_ms=timeout_ms)
         except KafkaError:
             pass  # whoever closes wants to go; the group notices by itself
-        self._closed = True
+        self._session.closed = True
 
         def last() -> None:
             self._fetcher.close()
             self._network.close()
 
         self._background.close(last)
-        if self._committer is not None:
-            self._committer.give_up()
+        self._commits.give_up()
         self._interceptors.close()
         for name in ("key_deserializer", "value_deserializer"):
             if hasattr(self.config[name], "deserialize") and hasattr(self.config[name], "close"):
@@ -377,10 +359,10 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
     def _leave_group(self, *, autocommit: bool = True, timeout_ms: float | None = None) -> None:
         if self._rebalancer is None or self._subscription.names is None:
             if self._rebalancer is not None and autocommit:
-                self._commit_before_revoking()
+                self._commits.before_revoking()
             return
         membership = self._rebalancer.membership
-        timeout = min(5.0, self._timeout if timeout_ms is None else timeout_ms / 1000)
+        timeout = min(5.0, self._session.timeout if timeout_ms is None else timeout_ms / 1000)
         if autocommit:
             self._rebalancer.leave()
         self._background.call(membership.close)
@@ -389,14 +371,14 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
     def bootstrap(self, timeout_ms: float | None = None, refresh: bool = False) -> None:
         """The cluster is known since the consumer was made; `refresh` asks for it anew."""
         if refresh:
-            self._ask(find_cluster(), timeout_ms)
+            self._session.ask(find_cluster(), timeout_ms)
 
     def bootstrap_connected(self) -> bool:
         return self._network.connected
 
     def metrics(self, raw: bool = False) -> dict[str, dict[str, float]]:
         """What was done so far, under Kafka's names."""
-        return measured(self._fetcher, self._rebalancer, self._committer)
+        return measured(self._fetcher, self._rebalancer, self._commits.committer)
 
     def __enter__(self) -> KafkaConsumer:
         return self
@@ -408,42 +390,12 @@ class KafkaConsumer(Seeking, Columnar, Remembering):
         self.close(autocommit=kind is None)
 
     def __del__(self) -> None:
-        if not getattr(self, "_closed", True):
+        if hasattr(self, "_session") and not self._session.closed:
             self.close(autocommit=False, timeout_ms=1000)
-
-    # ------------------------------------------------------------------------------------------------------- inside
-
-    @property
-    def _timeout(self) -> float:
-        return float(self.config["request_timeout_ms"]) / 1000
-
-    def _check_open(self) -> None:
-        self._background.check_process()
-        if self._closed:
-            raise IllegalStateError("The consumer is closed.")
-
-    def _readings(self, partitions: Iterable[TopicPartition]) -> list[FetchState]:
-        self._check_open()
-        found = []
-        with self._fetcher.changed:
-            for where in partitions:
-                reading = self._fetcher.readings.get(TopicPartition(*where))
-                if reading is None:
-                    raise NotAssignedError(f"{where} is not assigned to this consumer.")
-                found.append(reading)
-        return found
 
     def _nudge(self) -> None:
         with self._fetcher.changed:
             self._fetcher.changed.notify_all()
-
-    def _ask(self, conversation: Conversation[T], timeout_ms: float | None = None) -> T:
-        self._check_open()
-        timeout = self._timeout if timeout_ms is None else timeout_ms / 1000
-        try:
-            return self._background.run(self._network, conversation, timeout)
-        except MoldauError as error:
-            raise named(error) from None
 
 
 def _learn(topics: Sequence[str] | None, *, create: bool = False) -> Conversation[ClusterView]:

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from moldau.client.admin.offsets import IsolationLevel
-from moldau.client.consumer.fetch_state import FetchState
+from moldau.client.consumer.fetch_state import FetchState, ResetPolicy
 from moldau.client.consumer.fetched import Deserializers, FetchedRecords
-from moldau.client.consumer.reset import ResetPolicy
 from moldau.client.consumer.sessions import ASIDE, MAIN, FetchesInFlight, FetchSession, Wanted
 from moldau.client.consumer.validation import EpochEnd, PositionValidator, needs_validation
 from moldau.client.exceptions import named

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moldau.client.consumer.committing import Committer
+from moldau.client.consumer.committer import Committer
 from moldau.client.consumer.fetcher import Fetcher
 from moldau.client.consumer.rebalancing import Rebalancer
 

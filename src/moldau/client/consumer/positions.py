@@ -1,102 +1,114 @@
-"""Where to begin: at what the group committed, or where the reset policy says."""
+"""Where a consumer is, and how it is moved."""
 
 from __future__ import annotations
 
-from moldau.client.admin.offsets import FoundOffset, IsolationLevel, list_offsets
-from moldau.client.consumer.fetch_state import EARLIEST, LATEST, FetchState
-from moldau.client.consumer.fetcher import Fetcher
-from moldau.client.consumer.offsets import GroupOffsets
-from moldau.client.conversation import Conversation
-from moldau.client.exceptions import named
-from moldau.errors import ErrorCode, KafkaError
-from moldau.errors.named import NoOffsetForPartitionError
-from moldau.types import NO_EPOCH, TopicPartition
+from collections.abc import Iterable, Mapping, Sequence
+from time import monotonic
+
+from moldau.client.consumer.fetch_buffer import FetchBuffer
+from moldau.client.consumer.fetch_state import EARLIEST, LATEST
+from moldau.client.consumer.position_finder import offsets_by_time
+from moldau.client.session import Session
+from moldau.client.structs import OffsetAndTimestamp
+from moldau.errors.named import IllegalArgumentError, KafkaTimeoutError, NoOffsetForPartitionError
+from moldau.types import TopicPartition
 
 
-class PositionFinder:
-    """Gives readings without a position one. On the network's thread."""
+class Positions:
+    """As an application asks for them and changes them."""
 
-    def __init__(self, fetcher: Fetcher, group: GroupOffsets | None, timeout: float) -> None:
-        self._fetcher = fetcher
-        self._group = group
-        self._timeout = timeout
-        fetcher.find_positions = self.find
+    def __init__(self, session: Session, buffer: FetchBuffer) -> None:
+        self._session = session
+        self._buffer = buffer
+        self._fetcher = buffer.fetcher
 
-    def find(self, readings: list[FetchState]) -> None:
-        turns = {reading: reading.turn for reading in readings}
-        network = self._fetcher.network
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        """The next poll goes on here."""
+        if not isinstance(offset, int) or offset < 0:
+            raise IllegalArgumentError("An offset is a number from 0 on.")
+        with self._fetcher.changed:
+            for reading in self._buffer.readings([partition]):
+                reading.seek(offset)
+            if isinstance(self._fetcher.error, NoOffsetForPartitionError):
+                self._fetcher.error = None  # that is why one seeks
+        self._buffer.moved([partition])
 
-        def found(offsets: dict[TopicPartition, FoundOffset] | None, error: BaseException | None) -> None:
+    def seek_to_beginning(self, *partitions: TopicPartition) -> None:
+        self._seek_by_time(partitions, EARLIEST)
+
+    def seek_to_end(self, *partitions: TopicPartition) -> None:
+        self._seek_by_time(partitions, LATEST)
+
+    def seek_to_time(self, timestamp_ms: int, *partitions: TopicPartition) -> None:
+        """The next poll goes on with the first record that is not older; at the end where all are."""
+        if not isinstance(timestamp_ms, int) or timestamp_ms < 0:
+            raise IllegalArgumentError("A time is a number of milliseconds from 0 on.")
+        self._seek_by_time(partitions, timestamp_ms)
+
+    def _seek_by_time(self, partitions: Sequence[TopicPartition], time: int) -> None:
+        chosen = partitions or tuple(self._buffer.assignment())
+        with self._fetcher.changed:
+            for reading in self._buffer.readings(chosen):
+                reading.seek_by_time(time)
+        self._buffer.moved(chosen)
+
+    def position(self, partition: TopicPartition, timeout_ms: float | None = None) -> int:
+        """The offset of the next record to be handed out; waits until it is known."""
+        (reading,) = self._buffer.readings([partition])
+        deadline = monotonic() + (self._session.timeout if timeout_ms is None else timeout_ms / 1000)
+        self._buffer.begin_reading(again=True)
+        while True:
             with self._fetcher.changed:
-                for reading, turn in turns.items():
-                    reading.looking = False
-                    if offsets is not None and reading.where in offsets and reading.turn == turn:
-                        start = offsets[reading.where]
-                        reading.seek(start.offset, start.leader_epoch)
-                    else:
-                        reading.not_before = network.clock.monotonic() + network.backoff.delay(0)
-                still = any(reading.position is None and reading.turn == turn for reading, turn in turns.items())
-                if error is not None and still and not (isinstance(error, KafkaError) and error.retriable):
-                    self._fetcher.error = named(error)
-                self._fetcher.changed.notify_all()
-            self._fetcher.pump()
+                if reading.position is not None:
+                    return self._buffer.ahead.get(reading.where, reading.position)
+                if self._fetcher.error is not None:
+                    error, self._fetcher.error = self._fetcher.error, None
+                    raise error
+                change = self._fetcher.changed.ticket()
+            if not change.wait(deadline - monotonic()):
+                raise KafkaTimeoutError(f"The position of {partition} could not be found out in time.")
 
-        network.perform(self._starts(list(readings)), self._timeout).then(found)
+    def highwater(self, partition: TopicPartition) -> int | None:
+        (reading,) = self._buffer.readings([partition])
+        return reading.end if reading.end >= 0 else None
 
-    def _starts(self, readings: list[FetchState]) -> Conversation[dict[TopicPartition, FoundOffset]]:
-        starts: dict[TopicPartition, FoundOffset] = {}
-        unsaid = [reading.where for reading in readings if reading.reset is None]
-        if unsaid and self._group is not None:
-            committed = yield from self._group.fetch(unsaid)
-            for where, offset in committed.items():
-                starts[where] = FoundOffset(offset.offset, leader_epoch=offset.leader_epoch)
-        default = self._fetcher.options.reset
-        times: dict[TopicPartition, int] = {}
-        missing: list[TopicPartition] = []
-        for reading in readings:
-            if reading.where in starts:
-                continue
-            if reading.reset is not None:
-                times[reading.where] = reading.reset
-            elif default is not None:
-                time = default.time(self._fetcher.network.clock.now_ms())
-                times[reading.where] = EARLIEST if reading.appeared and time == LATEST else time
-            else:
-                missing.append(reading.where)
-        starts.update((yield from self._by_time(times)))
-        if missing:
-            names = ", ".join(str(where) for where in missing)
-            raise NoOffsetForPartitionError(f"There is no committed offset and no reset policy for {names}.")
-        return starts
+    def last_stable_offset(self, partition: TopicPartition) -> int | None:
+        """Up to where no transaction is open, as of the last fetch; None before the first."""
+        (reading,) = self._buffer.readings([partition])
+        return reading.last_stable if reading.last_stable >= 0 else None
 
-    def _by_time(self, times: dict[TopicPartition, int]) -> Conversation[dict[TopicPartition, FoundOffset]]:
-        if not times:
-            return {}
-        isolation = self._fetcher.options.isolation
-        found = yield from list_offsets(times, isolation=isolation)
-        starts: dict[TopicPartition, FoundOffset] = {}
-        for where, offset in found.items():
-            if isinstance(offset, KafkaError):
-                if not offset.retriable:
-                    raise offset
-                continue
-            if offset.found:
-                starts[where] = offset
-        late = [where for where, offset in found.items() if isinstance(offset, FoundOffset) and not offset.found]
-        if late:  # no record is that young: begin with the next one to come
-            ends = yield from list_offsets(dict.fromkeys(late, -1), isolation=isolation)
-            starts.update({where: end for where, end in ends.items() if isinstance(end, FoundOffset)})
-        return {where: FoundOffset(start.offset, start.timestamp, NO_EPOCH) for where, start in starts.items()}
+    def last_poll_timestamp(self, partition: TopicPartition) -> int | None:
+        """When a broker last answered about the partition, in milliseconds since the epoch; None before the first."""
+        (reading,) = self._buffer.readings([partition])
+        return reading.taken_at or None
 
+    def beginning_offsets(
+        self, partitions: Iterable[TopicPartition], timeout_ms: float | None = None
+    ) -> dict[TopicPartition, int]:
+        return self._offsets(partitions, EARLIEST, timeout_ms)
 
-def offsets_by_time(
-    times: dict[TopicPartition, int], isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
-) -> Conversation[dict[TopicPartition, FoundOffset]]:
-    """For applications: the first error ends it."""
-    found = yield from list_offsets(times, isolation=isolation)
-    result: dict[TopicPartition, FoundOffset] = {}
-    for where, offset in found.items():
-        if isinstance(offset, KafkaError):
-            raise KafkaError(offset.code, str(offset)) if offset.code is not ErrorCode.NONE else offset
-        result[where] = offset
-    return result
+    def end_offsets(
+        self, partitions: Iterable[TopicPartition], timeout_ms: float | None = None
+    ) -> dict[TopicPartition, int]:
+        return self._offsets(partitions, LATEST, timeout_ms)
+
+    def _offsets(
+        self, partitions: Iterable[TopicPartition], time: int, timeout_ms: float | None
+    ) -> dict[TopicPartition, int]:
+        times = {TopicPartition(*where): time for where in partitions}
+        found = self._session.ask(offsets_by_time(times, self._fetcher.options.isolation), timeout_ms)
+        return {where: offset.offset for where, offset in found.items()}
+
+    def offsets_for_times(
+        self, timestamps: Mapping[TopicPartition, int], timeout_ms: float | None = None
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """The first record at or after each time; None where all are older."""
+        for where, time in timestamps.items():
+            if time < 0:
+                raise ValueError(f"the time for {where} lies before 1970")
+        wanted = {TopicPartition(*where): int(time) for where, time in timestamps.items()}
+        found = self._session.ask(offsets_by_time(wanted, self._fetcher.options.isolation), timeout_ms)
+        return {
+            where: OffsetAndTimestamp(at.offset, at.timestamp, at.leader_epoch) if at.found else None
+            for where, at in found.items()
+        }

@@ -92,7 +92,7 @@ class Sender:
             ignore_keys=limits.ignore_keys,
         )
         self._call_from_thread = call_from_thread
-        self._stuck = UnavailableNodes(limits.availability_timeout if limits.adaptive else 0.0)
+        self._unavailable = UnavailableNodes(limits.availability_timeout if limits.adaptive else 0.0)
         self._identity = identity
         self._states: dict[str, list[PartitionState]] = {}
         self._in_flight: dict[int, int] = {}
@@ -132,7 +132,7 @@ class Sender:
     def _available(self, states: list[PartitionState]) -> Sequence[int]:
         """Where records without a key may go: where there is a leader, and one that takes what it is sent."""
         led = [index for index, state in enumerate(states) if state.leader >= 0]
-        moving = [index for index in led if states[index].leader not in self._stuck.nodes]
+        moving = [index for index in led if states[index].leader not in self._unavailable.nodes]
         return moving or led or range(len(states))
 
     def states(self) -> Iterable[PartitionState]:
@@ -158,8 +158,8 @@ class Sender:
                 self.accumulator.keep_active(lane)
         for node, states in ready.items():
             wake_at = min(wake_at, self._send_to(node, states, now))
-        if self._stuck.timeout > 0:
-            wake_at = min(wake_at, self._look_for_stuck_nodes(active, hurry, now))
+        if self._unavailable.timeout > 0:
+            wake_at = min(wake_at, self._look_for_unavailable_nodes(active, hurry, now))
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -193,13 +193,13 @@ class Sender:
         ready.setdefault(state.leader, []).append(state)
         return expiry
 
-    def _look_for_stuck_nodes(self, active: list[Lane], hurry: bool, now: float) -> float:
+    def _look_for_unavailable_nodes(self, active: list[Lane], hurry: bool, now: float) -> float:
         linger, size = self.limits.linger, self.limits.batch_size
         waiting = {lane.owner.leader for lane in active if lane.owner.due_at(linger, hurry, size) <= now}
-        if self._stuck.look(waiting, now):
+        if self._unavailable.look(waiting, now):
             for name, states in self._states.items():
                 self.accumulator.set_available(name, self._available(states))
-        return self._stuck.next_look
+        return self._unavailable.next_look
 
     def _send_to(self, node: int, states: list[PartitionState], now: float) -> float:
         blocked = self.network.blocked_for(node)
@@ -218,7 +218,7 @@ class Sender:
             batches = self._fill(states)
             if not batches:
                 break
-            self._stuck.moves(node)
+            self._unavailable.moves(node)
             self._send(link, node, batches)
         return inf
 

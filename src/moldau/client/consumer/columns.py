@@ -1,50 +1,33 @@
-"""Records as columns: the part of `KafkaConsumer` for those who work on many records at once."""
+"""Records as columns, for those who work on many at once."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from time import monotonic
 from typing import Any, Final
 
-from moldau.client.consumer.fetcher import Fetcher
-from moldau.client.consumer.taking import take_columns
+from moldau.client.consumer.fetch_buffer import FetchBuffer
+from moldau.client.consumer.positions import Positions
+from moldau.client.session import Session
 from moldau.errors.named import IllegalArgumentError
 from moldau.protocol.records import Columns
 from moldau.types import TopicPartition
+
+# Waits up to so many milliseconds for what the function takes.
+Poll = Callable[[float, Callable[[], dict[TopicPartition, Any]]], dict[TopicPartition, Any]]
 
 _EVERYTHING: Final = 1 << 30
 _SLICE_MS: Final = 100
 
 
-class Columnar(ABC):
+class ColumnReader:
     """`poll` for columns. `max_poll_records` is not for these: it bounds objects, and here there are none."""
 
-    _fetcher: Fetcher
-    _order: list[TopicPartition]
-
-    @abstractmethod
-    def assignment(self) -> set[TopicPartition]: ...
-
-    @abstractmethod
-    def paused(self) -> set[TopicPartition]: ...
-
-    @abstractmethod
-    def position(self, partition: TopicPartition, timeout_ms: float | None = None) -> int: ...
-
-    @abstractmethod
-    def end_offsets(
-        self, partitions: Iterable[TopicPartition], timeout_ms: float | None = None
-    ) -> dict[TopicPartition, int]: ...
-
-    @abstractmethod
-    def _poll(
-        self, timeout_ms: float, take: Callable[[], tuple[dict[TopicPartition, Any], bool]]
-    ) -> dict[TopicPartition, Any]: ...
-
-    @property
-    @abstractmethod
-    def _timeout(self) -> float: ...
+    def __init__(self, session: Session, buffer: FetchBuffer, positions: Positions, poll: Poll) -> None:
+        self._session = session
+        self._buffer = buffer
+        self._positions = positions
+        self._poll = poll
 
     def poll_columns(self, timeout_ms: float = 0, max_records: int | None = None) -> dict[TopicPartition, Columns]:
         """Like `poll`, with the records of each partition as columns in Arrow's memory layout, not as objects.
@@ -53,7 +36,7 @@ class Columnar(ABC):
         none of these.
         """
         most = _most(max_records)
-        return self._poll(timeout_ms, lambda: take_columns(self._fetcher, self._order, most))
+        return self._poll(timeout_ms, lambda: self._buffer.columns(most))
 
     def poll_arrow(self, timeout_ms: float = 0, max_records: int | None = None) -> dict[TopicPartition, Any]:
         """Like `poll_columns`, with one pyarrow.RecordBatch per partition. See `arrow` for its columns."""
@@ -69,16 +52,16 @@ class Columnar(ABC):
         from moldau.client.consumer.arrow import record_batch, schema, table
 
         schema()
-        deadline = monotonic() + (self._timeout if timeout_ms is None else timeout_ms / 1000)
+        deadline = monotonic() + (self._session.timeout if timeout_ms is None else timeout_ms / 1000)
         left = _most(max_records)
         ends: dict[TopicPartition, int] = {}
         batches: list[Any] = []
         while left > 0 and (remaining := (deadline - monotonic()) * 1000) > 0:
-            ours = self.assignment() - self.paused()
+            ours = self._buffer.assignment() - self._buffer.paused()
             new = [where for where in ours if where not in ends]
             if new:
-                ends.update(self.end_offsets(new, remaining))
-            if ours and all(self.position(where, remaining) >= ends[where] for where in ours):
+                ends.update(self._positions.end_offsets(new, remaining))
+            if ours and all(self._positions.position(where, remaining) >= ends[where] for where in ours):
                 break
             # In slices: a partition may end in records that are not to be seen, and then nothing more comes.
             found = self.poll_columns(min(remaining, _SLICE_MS), left)
