@@ -49,6 +49,7 @@ class ClientNetwork:
         security: Security = OPEN,
         rebootstraps: bool = True,
         rebootstrap_trigger: float = 300.0,
+        shuffled: Callable[[list[Address]], None] = shuffle,
     ) -> None:
         self.bootstrap = list(bootstrap)
         self.loop = loop
@@ -69,6 +70,7 @@ class ClientNetwork:
         self._security = security
         self._rebootstraps = rebootstraps
         self._rebootstrap_trigger = rebootstrap_trigger
+        self._shuffle = shuffled
         self._unheard_since: float | None = None
         self._links: dict[tuple[Address, str], Link] = {}
         self._failures: dict[Address, tuple[int, float]] = {}
@@ -162,7 +164,7 @@ class ClientNetwork:
                 found.resolve(link)
                 return found
         known = [broker.address for broker in self.view.brokers.values()]
-        shuffle(known)
+        self._shuffle(known)
         # The bootstrap addresses come last: all brokers known may have moved elsewhere since.
         last_resort = self.bootstrap if self._rebootstraps or not known else ()
         candidates = list(dict.fromkeys([*known, *last_resort]))

@@ -22,7 +22,7 @@ from moldau.client.metadata import ClusterView
 from moldau.client.network import ClientNetwork
 from moldau.client.security import SETTINGS as SECURITY
 from moldau.client.security import Security, read_security
-from moldau.errors import MoldauError
+from moldau.errors import KafkaError, MoldauError
 from moldau.errors.named import KafkaConfigurationError, KafkaConnectionError, NoBrokersAvailable
 
 _numbers = count(1)
@@ -138,7 +138,12 @@ def find_cluster() -> Conversation[ClusterView]:
             return view
         except NoBrokerAnswers as error:
             yield Pause(failures, ConnectionFailed(str(error)))
-            failures += 1
+        except KafkaError as error:
+            # A node that is just starting or ending takes connections and loses them.
+            if not error.retriable:
+                raise
+            yield Pause(failures, error)
+        failures += 1
 
 
 def bootstrap(background: Background, network: ClientNetwork, timeout: float) -> None:

@@ -41,3 +41,6 @@ class SeededRandom:
 
     def fraction(self) -> float:
         return self._random.random()
+
+    def shuffle(self, items: list[T]) -> None:
+        self._random.shuffle(items)

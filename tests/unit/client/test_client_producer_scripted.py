@@ -213,7 +213,7 @@ def test_a_leader_that_takes_nothing_is_avoided_by_records_without_a_key() -> No
         # Until the sender has noticed and has told whoever chooses partitions. Node 1, which answers, is not taken for
         # stuck by a machine that is busy with other things.
         deadline = time.monotonic() + 60
-        while set(client._sender._stuck.nodes) != {2} or not {
+        while set(client._sender._unavailable.nodes) != {2} or not {
             client.send("rivers", bytes(300)).delivery.partition for _ in range(60)
         } <= {0, 2}:
             assert time.monotonic() < deadline

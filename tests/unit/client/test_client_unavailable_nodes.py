@@ -22,7 +22,7 @@ def test_a_node_is_stuck_after_the_timeout_and_until_something_leaves() -> None:
     assert stuck.nodes == set()
 
 
-def test_a_node_nothing_waits_for_is_not_stuck() -> None:
+def test_a_node_nothing_waits_for_is_not_unavailable() -> None:
     stuck = UnavailableNodes(1.0)
     stuck.look({1}, 10.0)
     assert stuck.look({1}, 12.0)
