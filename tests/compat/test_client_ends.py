@@ -6,13 +6,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from moldau import KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition, errors
+from moldau import ConsumerRebalanceListener, KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition, errors
 
 
 def fill(bootstrap: str, topic: str, count: int) -> None:
@@ -74,6 +75,42 @@ def test_commits_nobody_answers_have_failed_after_close(start_node: Any, topic: 
     node.process.send_signal(signal.SIGCONT)
     assert isinstance(future.exception, errors.KafkaConnectionError)
     assert told == [future.exception]
+
+
+def test_a_commit_takes_no_longer_than_it_may_behind_one_that_does(start_node: Any, topic: str) -> None:
+    node = start_node()
+    fill(node.bootstrap, topic, 3)
+    consumer = reader(node.bootstrap, topic, enable_auto_commit=False)
+    assert next(consumer).offset == 0
+    consumer.commit()
+    node.process.send_signal(signal.SIGSTOP)
+    first = consumer.commit_async()
+    with pytest.raises(errors.KafkaTimeoutError, match=r"in 0\.2 seconds"):
+        consumer.commit(timeout_ms=200)
+    assert not first.is_done
+    node.process.send_signal(signal.SIGCONT)
+    consumer.close()
+    assert first.succeeded()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_a_listener_that_fails_at_the_end_leaves_nothing(
+    bootstrap: str, topic: str, error: type[BaseException]
+) -> None:
+    class Failing(ConsumerRebalanceListener):
+        def on_partitions_revoked(self, revoked: Any) -> None:
+            raise error
+
+    fill(bootstrap, topic, 1)
+    consumer = KafkaConsumer(
+        bootstrap_servers=bootstrap, group_id=topic, auto_offset_reset="earliest", client_id=f"failing-{topic}"
+    )
+    consumer.subscribe([topic], listener=Failing())
+    assert next(consumer).offset == 0
+    with pytest.raises(error):
+        consumer.close()
+    assert not any(thread.name.startswith(f"failing-{topic}") for thread in threading.enumerate())
+    consumer.close()
 
 
 def test_asked_after_the_end(bootstrap: str, topic: str) -> None:
@@ -142,7 +179,7 @@ def test_the_child_of_a_fork_is_told_and_let_go(bootstrap: str, topic: str) -> N
 
 FORKED = """
 import os, sys
-from moldau import KafkaConsumer, KafkaProducer, TopicPartition
+from moldau import ConsumerRebalanceListener, KafkaConsumer, KafkaProducer, TopicPartition
 from moldau.admin import KafkaAdminClient
 bootstrap, topic, way = sys.argv[1:]
 producer = KafkaProducer(bootstrap_servers=bootstrap, linger_ms=500)

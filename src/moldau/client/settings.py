@@ -150,8 +150,10 @@ def bootstrap(background: Background, network: ClientNetwork, timeout: float) ->
     """Waits until the cluster is found; NoBrokersAvailable if it is not."""
     try:
         background.run(network, find_cluster(), timeout)
-    except MoldauError as error:
-        background.close(network.close)
+    except BaseException as error:
+        background.close(network.close)  # also when Ctrl-C ends the wait: nobody has the client to close it
+        if not isinstance(error, MoldauError):
+            raise
         renamed = named(error)
         if isinstance(renamed, KafkaConnectionError):
             raise NoBrokersAvailable(str(error)) from None

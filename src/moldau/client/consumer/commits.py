@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from time import monotonic
 from typing import Any
 
 from moldau.client.consumer.committer import Committer
@@ -29,8 +30,8 @@ class Commits:
     ) -> None:
         self.group: GroupOffsets | None = None
         self.committer: Committer | None = None
-        # How long the last commit may take, once the end has been set a limit.
-        self.limit: float | None = None
+        # When the end has to be reached, once it has been set a limit.
+        self._deadline: float | None = None
         self._session = session
         if membership is not None:
             stable_only = session.config["isolation_level"] == "read_committed"
@@ -93,13 +94,18 @@ class Commits:
 
     def before_revoking(self) -> None:
         if self.committer is not None and self._session.config["enable_auto_commit"]:
-            self.committer.commit_quietly(self._session.timeout if self.limit is None else self.limit)
+            self.committer.commit_quietly(self.time_left)
+
+    @property
+    def time_left(self) -> float:
+        """How long a step on the way to the end may take, in seconds."""
+        return self._session.timeout if self._deadline is None else max(0.0, self._deadline - monotonic())
 
     def finish(self, limit: float | None) -> None:
-        """Waits for those that are on their way. From here on the last one has this limit, too."""
-        self.limit = limit
+        """Waits for those that are on their way. The last one and all else that is to come share the limit."""
+        self._deadline = None if limit is None else monotonic() + limit
         if self.committer is not None:
-            self.committer.finish(self._session.timeout if limit is None else limit)
+            self.committer.finish(self.time_left)
 
     def give_up(self) -> None:
         if self.committer is not None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
-from typing import Any, Final
+from typing import Any
 
 from moldau.client.background import Background
 from moldau.client.consumer.interceptors import Interceptors
@@ -26,16 +26,14 @@ logger = logging.getLogger("moldau.client")
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
-# A commit ends by itself when its time is over; the margin only guards against a loop that hangs.
-_MARGIN: Final = 5.0
-
 
 @dataclass(slots=True, eq=False)
 class Commit:
     offsets: dict[TopicPartition, OffsetAndMetadata]
     future: Future
     callback: Any
-    timeout: float
+    # It may have to wait for those before it; its time runs meanwhile.
+    deadline: float
 
 
 class Committer:
@@ -75,7 +73,7 @@ class Committer:
         if self._background.on_thread:
             raise RuntimeError("a callback on the client's own thread cannot wait for a commit")
         try:
-            self._begin(Commit(chosen, Future(), None, timeout)).get(timeout + min(timeout, _MARGIN))
+            self._begin(Commit(chosen, Future(), None, monotonic() + timeout)).get(timeout)
         finally:
             self.tell()
 
@@ -84,7 +82,7 @@ class Committer:
         chosen = self._chosen(offsets)
         if not chosen:
             return Future().success({})
-        return self._begin(Commit(chosen, Future(), callback, self._network.request_timeout))
+        return self._begin(Commit(chosen, Future(), callback, monotonic() + self._network.request_timeout))
 
     def _begin(self, commit: Commit) -> Future:
         def begin() -> None:
@@ -162,7 +160,8 @@ class Committer:
             self._is_over(commit, result if error is None else named(error))
             self._go_on()
 
-        self._network.perform(self._group.commit(commit.offsets, self._who()), commit.timeout).then(done)
+        remaining = max(0.0, commit.deadline - monotonic())
+        self._network.perform(self._group.commit(commit.offsets, self._who()), remaining).then(done)
 
     def _is_over(self, commit: Commit, outcome: Any) -> None:
         """In this order: whoever waits for the future finds the callback ready to be run."""

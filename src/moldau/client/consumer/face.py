@@ -38,6 +38,8 @@ from moldau.types import TopicPartition
 _LOOK_AGAIN = 0.5
 # The same while there is nothing to read: a topic may appear at any moment.
 _NOTHING_YET = 0.05
+# Whoever leaves a group does not wait longer than this to be told so.
+_LEAVING = 5.0
 
 
 class KafkaConsumer:
@@ -340,9 +342,13 @@ class KafkaConsumer:
             return
         try:
             self._commits.finish(None if timeout_ms is None else timeout_ms / 1000)
-            self._leave_group(autocommit=autocommit, timeout_ms=timeout_ms)
+            self._leave_group(autocommit=autocommit)
         except KafkaError:
             pass  # whoever closes wants to go; the group notices by itself
+        finally:
+            self._end()  # whatever a listener or Ctrl-C raised: nothing is left behind
+
+    def _end(self) -> None:
         self._session.closed = True
 
         def last() -> None:
@@ -356,17 +362,16 @@ class KafkaConsumer:
             if hasattr(self.config[name], "deserialize") and hasattr(self.config[name], "close"):
                 self.config[name].close()
 
-    def _leave_group(self, *, autocommit: bool = True, timeout_ms: float | None = None) -> None:
+    def _leave_group(self, *, autocommit: bool = True) -> None:
         if self._rebalancer is None or self._subscription.names is None:
             if self._rebalancer is not None and autocommit:
                 self._commits.before_revoking()
             return
         membership = self._rebalancer.membership
-        timeout = min(5.0, self._session.timeout if timeout_ms is None else timeout_ms / 1000)
         if autocommit:
             self._rebalancer.leave()
         self._background.call(membership.close)
-        self._background.run(self._network, membership.leave(), timeout)
+        self._background.run(self._network, membership.leave(), min(_LEAVING, self._commits.time_left))
 
     def bootstrap(self, timeout_ms: float | None = None, refresh: bool = False) -> None:
         """The cluster is known since the consumer was made; `refresh` asks for it anew."""

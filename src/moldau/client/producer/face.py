@@ -315,12 +315,15 @@ class KafkaProducer:
         if self._background.forked:
             return  # the parent's, with everything that is on its way
         self._accumulator.halted = True
-        if not self._background.on_thread and timeout != 0:
-            try:
+        try:
+            if not self._background.on_thread and timeout != 0:
                 self.flush(timeout)
-            except KafkaTimeoutError:
-                pass  # what is left ends with an error in its future
+        except KafkaTimeoutError:
+            pass  # what is left ends with an error in its future
+        finally:
+            self._end()  # Ctrl-C, too, means that nobody waits any longer
 
+    def _end(self) -> None:
         def last() -> None:
             self._sender.close()
             self._network.close()
