@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -107,7 +108,8 @@ def test_a_listener_that_fails_at_the_end_leaves_nothing(
     )
     consumer.subscribe([topic], listener=Failing())
     assert next(consumer).offset == 0
-    with pytest.raises(error):
+    # Whoever closes wants to go, and may do so because of another exception: what a listener raises is logged.
+    with pytest.raises(KeyboardInterrupt) if error is KeyboardInterrupt else nullcontext():
         consumer.close()
     assert not any(thread.name.startswith(f"failing-{topic}") for thread in threading.enumerate())
     consumer.close()

@@ -6,6 +6,7 @@ Here is what ties them together: subscribing, polling with its duties, and the e
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from re import Pattern
 from time import monotonic
@@ -33,6 +34,8 @@ from moldau.client.settings import COMMON, find_cluster
 from moldau.errors import KafkaError
 from moldau.errors.named import IllegalArgumentError, IllegalStateError
 from moldau.types import TopicPartition
+
+logger = logging.getLogger("moldau.client")
 
 # How long one wait lasts at most: group duties and time-outs are looked at in between.
 _LOOK_AGAIN = 0.5
@@ -345,8 +348,10 @@ class KafkaConsumer:
             self._leave_group(autocommit=autocommit)
         except KafkaError:
             pass  # whoever closes wants to go; the group notices by itself
+        except Exception:
+            logger.exception("the listener of %s failed while the consumer was closed", self.config["group_id"])
         finally:
-            self._end()  # whatever a listener or Ctrl-C raised: nothing is left behind
+            self._end()  # after Ctrl-C, too: nothing is left behind
 
     def _end(self) -> None:
         self._session.closed = True
