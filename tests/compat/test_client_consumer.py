@@ -124,7 +124,7 @@ def test_offsets_by_time_and_at_both_ends(bootstrap: str, consume: Consume, topi
     assert consumer.offsets_for_times({where: 9999}) == {where: None}
     assert consumer.partitions_for_topic(topic) == {0}
     assert topic in consumer.topics()
-    assert consumer.partitions_for_topic("there-is-no-such-topic-here") in (None, {0})
+    assert consumer.partitions_for_topic("there-is-no-such-topic-here") in (set(), {0})
 
 
 def test_paused_partitions_wait(bootstrap: str, consume: Consume, topic: str) -> None:

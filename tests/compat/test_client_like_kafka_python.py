@@ -3,6 +3,7 @@ it. kafka-python is asked as well, so that what is written here about it stays t
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from kafka import TopicPartition as TheirPartition
 
 import moldau
 from moldau import TopicPartition, errors
+from moldau.admin import NewTopic
 
 # (what is done, the exception of kafka-python)
 Refusal = tuple[Callable[[Any, Any], Any], type[BaseException]]
@@ -42,6 +44,9 @@ CONSUMERS: dict[str, Refusal] = {
         lambda consumer, where: consumer.committed(where("a", 0)),
         kafka.errors.IllegalStateError,
     ),
+    "a wait of less than nothing": (lambda consumer, _: consumer.poll(-1), ValueError),
+    "to the begin of nothing": (lambda consumer, _: consumer.seek_to_beginning(), ValueError),
+    "to the end of nothing": (lambda consumer, _: consumer.seek_to_end(), ValueError),
     "a time before all times": (lambda consumer, where: consumer.offsets_for_times({where("a", 0): -1}), ValueError),
 }
 
@@ -63,6 +68,8 @@ def test_consumers_refuse(bootstrap: str, what: str) -> None:
 
 
 PRODUCERS: dict[str, Refusal] = {
+    "a name no topic can have": (lambda producer, _: producer.send("a b", b"x"), ValueError),
+    "a name that is no text": (lambda producer, _: producer.send(5, b"x"), TypeError),
     "neither key nor value": (lambda producer, topic: producer.send(topic), ValueError),
     "a partition that is not there": (lambda producer, topic: producer.send(topic, b"x", partition=7), ValueError),
     "headers that are no list": (lambda producer, topic: producer.send(topic, b"x", headers={"a": b"b"}), TypeError),
@@ -135,3 +142,73 @@ def test_a_partitioner_out_of_range_is_named(bootstrap: str, topic: str, chosen:
         pytest.raises(ValueError, match=rf"partitioner chose {chosen}.*has partitions \[0\]"),
     ):
         producer.send(topic, b"x")
+
+
+def test_a_cluster_that_is_not_there() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        address = f"127.0.0.1:{nobody.getsockname()[1]}"
+    for package, kind in ((kafka, kafka.errors.KafkaTimeoutError), (moldau, errors.KafkaTimeoutError)):
+        with pytest.raises(kind):
+            package.KafkaConsumer(bootstrap_servers=address, bootstrap_timeout_ms=300)
+
+
+# What is read in two ways at once: work on a consumer of two partitions with five records each, and what it saw.
+def poll_in_between(consumer: Any, where: Any) -> list[int]:
+    consumer.assign([where(0)])
+    seen = [next(consumer).offset for _ in range(2)]
+    for _ in range(20):
+        seen += [record.offset for records in consumer.poll(100).values() for record in records]
+    return seen
+
+
+def pause_in_between(consumer: Any, where: Any) -> list[int]:
+    consumer.assign([where(0)])
+    seen = [next(consumer).offset for _ in range(2)]
+    consumer.pause(where(0))
+    seen += [record.offset for record in consumer]
+    consumer.resume(where(0))
+    return [*seen, -1, *(record.offset for record in consumer)]
+
+
+def seek_in_between(consumer: Any, where: Any) -> list[int]:
+    consumer.assign([where(0), where(1)])
+    first = next(consumer)
+    other = 1 - first.partition
+    consumer.seek(where(other), 3)
+    rest = [(record.partition, record.offset) for record in consumer]
+    return [offset for partition, offset in sorted([*rest, (first.partition, 0)]) if partition == first.partition]
+
+
+@pytest.mark.parametrize(
+    ("work", "seen"),
+    [
+        (poll_in_between, [0, 1, 2, 3, 4]),
+        (pause_in_between, [0, 1, -1, 2, 3, 4]),
+        (seek_in_between, [0, 1, 2, 3, 4]),
+    ],
+)
+def test_what_an_iterator_has_not_handed_out_is_not_lost(
+    bootstrap: str, topic: str, work: Callable[[Any, Any], list[int]], seen: list[int]
+) -> None:
+    with moldau.KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
+        admin.create_topics([NewTopic(topic, 2, 1)])
+    with moldau.KafkaProducer(bootstrap_servers=bootstrap) as producer:
+        for number in range(10):
+            producer.send(topic, b"%d" % number, partition=number % 2)
+    for package, partition in ((kafka, TheirPartition), (moldau, TopicPartition)):
+        consumer = package.KafkaConsumer(
+            bootstrap_servers=bootstrap, auto_offset_reset="earliest", consumer_timeout_ms=1000
+        )
+        assert work(consumer, lambda number, kind=partition: kind(topic, number)) == seen, package
+        consumer.close()
+
+
+def test_columns_after_an_iterator(bootstrap: str, topic: str) -> None:
+    with moldau.KafkaProducer(bootstrap_servers=bootstrap) as producer:
+        for number in range(5):
+            producer.send(topic, b"%d" % number, partition=0)
+    with moldau.KafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest") as consumer:
+        consumer.assign([TopicPartition(topic, 0)])
+        assert next(consumer).offset == 0
+        found = [columns.rows for _ in range(20) for columns in consumer.poll_columns(100).values()]
+        assert sum(found) == 4

@@ -6,8 +6,10 @@ leader epoch, unless the topic itself is another one (deleted and created again:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from moldau.client.addresses import Address
 from moldau.errors import ErrorCode, KafkaError, error_code
@@ -150,3 +152,15 @@ def _topic_problem(topic: TopicView) -> str:
     if topic.error is ErrorCode.INVALID_TOPIC_EXCEPTION:
         return f"{topic.name!r} is not a valid topic name."
     return f"Topic {topic.name!r}: {topic.error.text}"
+
+
+_LEGAL: Final = re.compile(r"[A-Za-z0-9._-]+")
+_LONGEST: Final = 249
+
+
+def check_topic(name: Any) -> None:
+    """TypeError and ValueError, as kafka-python raises them, for what no topic can be called."""
+    if not isinstance(name, str):
+        raise TypeError(f"a topic is named by a str, not {type(name).__name__}")
+    if name in ("", ".", "..") or len(name) > _LONGEST or _LEGAL.fullmatch(name) is None:
+        raise ValueError(f"{name!r} cannot be the name of a topic: 1 to {_LONGEST} letters, digits, '.', '_' and '-'")

@@ -75,8 +75,8 @@ class SslAuthenticationError(NamedError):
         return False
 
 
-class NoBrokersAvailable(KafkaConnectionError):
-    """Not one of the bootstrap servers answers."""
+class NoBrokersAvailable(KafkaConnectionError, KafkaTimeoutError):
+    """Not one of the bootstrap servers answers. kafka-python called it so, and calls it KafkaTimeoutError now."""
 
 
 class IllegalStateError(NamedError):

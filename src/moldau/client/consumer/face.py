@@ -197,6 +197,7 @@ class KafkaConsumer:
         """No records of these partitions until `resume`; they stay ours."""
         for reading in self._buffer.readings(partitions):
             reading.paused = True
+        self._buffer.give_back()
 
     def resume(self, *partitions: TopicPartition) -> None:
         for reading in self._buffer.readings(partitions):
@@ -215,8 +216,12 @@ class KafkaConsumer:
 
     def _poll(self, timeout_ms: float, take: Callable[[], dict[TopicPartition, Any]]) -> dict[Any, Any]:
         self._session.check_open()
+        if timeout_ms < 0:
+            raise IllegalArgumentError("timeout_ms is a time to wait, so it cannot be below 0.")
         fetcher = self._fetcher
-        deadline = monotonic() + max(0.0, timeout_ms) / 1000
+        deadline = monotonic() + timeout_ms / 1000
+        if self._buffer.held:
+            self._buffer.give_back()
         while True:
             self._do_duties(deadline)
             self._buffer.begin_reading()
@@ -311,14 +316,15 @@ class KafkaConsumer:
                 if timeout == float("inf"):
                     continue
                 return
-            ahead = self._buffer.ahead
-            for where, records in found.items():
-                ahead[where] = records[0].offset
-            for where, records in found.items():
-                for record in records:
+            self._buffer.hold(found)
+            ahead, held = self._buffer.ahead, self._buffer.held
+            for where in found:
+                records = held[where]
+                while records:
+                    record = records.popleft()
                     ahead[where] = record.offset + 1
                     yield record
-                ahead.pop(where, None)
+                del ahead[where], held[where]
 
     # ------------------------------------------------------------------------------------------------------- topics
 
@@ -327,11 +333,11 @@ class KafkaConsumer:
         view = self._session.ask(_learn(None))
         return {name for name, topic in view.topics.items() if not topic.internal}
 
-    def partitions_for_topic(self, topic: str) -> set[int] | None:
-        """None if there is no such topic."""
+    def partitions_for_topic(self, topic: str) -> set[int]:
+        """Empty if there is no such topic."""
         view = self._session.ask(_learn([topic]))
         found = view.topics.get(topic)
-        return set(found.partitions) if found is not None and found.partitions else None
+        return set(found.partitions) if found is not None else set()
 
     # --------------------------------------------------------------------------------------------------- the ends
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from moldau.client.consumer.fetch_state import FetchState
-from moldau.client.consumer.fetched import ConsumerRecord
+from moldau.client.consumer.fetched import ConsumerRecord, ReturnedRecords
 from moldau.client.consumer.fetcher import Fetcher
 from moldau.client.session import Session
 from moldau.client.structs import OffsetAndMetadata
@@ -20,12 +21,13 @@ _COLUMN_BYTES: Final = 1 << 29
 
 class FetchBuffer:
     """The application's side of the fetcher. `order` says whose turn it is; `ahead` has the positions of partitions
-    whose records an iterator has, but has not all handed out."""
+    whose records an iterator has, but has not all handed out, and `held` these records."""
 
     def __init__(self, session: Session, fetcher: Fetcher) -> None:
         self.fetcher = fetcher
         self.order: list[TopicPartition] = []
         self.ahead: dict[TopicPartition, int] = {}
+        self.held: dict[TopicPartition, deque[ConsumerRecord]] = {}
         self.iterator: Iterator[ConsumerRecord] | None = None
         self._session = session
         self._unasked = False
@@ -36,14 +38,13 @@ class FetchBuffer:
         """These partitions and no others; those that stay go on where they are. `appeared` names topics that were
         waited for."""
         with self.fetcher.changed:
+            self.give_back()
             readings = self.fetcher.readings
             for where in [where for where in readings if where not in wanted]:
                 del readings[where]
             for where in self.new_of(wanted):
                 readings[where] = FetchState(where, appeared=where.topic in appeared)
             self.order = list(readings)
-            self.ahead = {}
-            self.iterator = None
             self._unasked = bool(readings)
 
     def new_of(self, wanted: set[TopicPartition]) -> list[TopicPartition]:
@@ -79,9 +80,28 @@ class FetchBuffer:
     def moved(self, partitions: Iterable[TopicPartition]) -> None:
         """Somebody went elsewhere in these: what an iterator still has of them is not handed out."""
         for where in partitions:
-            self.ahead.pop(TopicPartition(*where), None)
-        self.iterator = None
+            self.held.pop(TopicPartition(*where), None)
+        self.give_back()
         self._pump()
+
+    def hold(self, found: Mapping[TopicPartition, Sequence[ConsumerRecord]]) -> None:
+        """For an iterator, which hands them out one by one."""
+        for where, records in found.items():
+            self.ahead[where] = records[0].offset
+            self.held[where] = deque(records)
+
+    def give_back(self) -> None:
+        """What an iterator still has is in its place again, as if nobody had taken it: somebody wants it by another
+        way, or not now."""
+        with self.fetcher.changed:
+            for where, records in self.held.items():
+                reading = self.fetcher.readings.get(where)
+                if records and reading is not None and reading.position is not None:
+                    reading.buffered.appendleft(ReturnedRecords(where, records, reading.position))
+                    reading.position = records[0].offset
+            self.held = {}
+            self.ahead = {}
+            self.iterator = None
 
     def consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """Where the application is: after the last record that was handed out."""
@@ -121,6 +141,12 @@ class FetchBuffer:
 
     def columns(self, most: int) -> dict[TopicPartition, Columns]:
         """The same as columns."""
+        with self.fetcher.changed:
+            for reading in self.fetcher.readings.values():
+                if reading.buffered and isinstance(reading.buffered[0], ReturnedRecords):
+                    assert reading.position is not None
+                    reading.seek(reading.position, reading.position_epoch)  # of these there are no bytes any more
+                    self._pump()
         taken, drained = take_columns(self.fetcher, self.order, most)
         if drained:
             self._pump()

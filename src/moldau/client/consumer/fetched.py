@@ -29,7 +29,7 @@ if _speed.COMPILED:
 else:
     from moldau._speed.reference.consumed import BatchCursor, ConsumerRecord
 
-__all__ = ["ConsumerRecord", "Deserialize", "Deserializers", "FetchedRecords", "whole_batches"]
+__all__ = ["ConsumerRecord", "Deserialize", "Deserializers", "FetchedRecords", "ReturnedRecords", "whole_batches"]
 
 Deserialize = Callable[[Any], Any] | None
 
@@ -187,6 +187,24 @@ class FetchedRecords:
             if not self._hidden.shows(header, marker):
                 return False
         return not header.is_control and header.last_offset >= self.position
+
+
+class ReturnedRecords(FetchedRecords):
+    """Records that were taken, and given back before the application had them. Behind them is `next_position`."""
+
+    def __init__(self, where: TopicPartition, records: deque[ConsumerRecord], next_position: int) -> None:
+        super().__init__(where, memoryview(b""), next_position)
+        self._records = records
+        self.position = records[0].offset
+
+    @property
+    def done(self) -> bool:
+        return not self._records
+
+    def take(self, most: int) -> list[ConsumerRecord]:
+        taken = [self._records.popleft() for _ in range(min(most, len(self._records)))]
+        self.position = self._records[0].offset if self._records else self.next_position
+        return taken
 
 
 def whole_batches(data: memoryview) -> int:

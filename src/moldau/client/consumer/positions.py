@@ -47,6 +47,8 @@ class Positions:
 
     def _seek_by_time(self, partitions: Sequence[TopicPartition], time: int) -> None:
         chosen = partitions or tuple(self._buffer.assignment())
+        if not chosen:
+            raise ValueError("no partitions are assigned, and so there is none to move in")
         with self._fetcher.changed:
             for reading in self._buffer.readings(chosen):
                 reading.seek_by_time(time)

@@ -12,7 +12,7 @@ from moldau.client.consumer.fetch_state import reset_policy
 from moldau.client.consumer.fetched import ConsumerRecord, Deserializers
 from moldau.client.consumer.fetcher import FetchOptions
 from moldau.client.consumer.membership import GroupOptions
-from moldau.client.consumer.subscription import check_topic
+from moldau.client.metadata import check_topic
 from moldau.client.settings import merged
 from moldau.errors.named import KafkaConfigurationError
 

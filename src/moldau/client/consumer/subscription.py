@@ -10,13 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from re import Pattern
-from typing import Any, Final
+from typing import Any
 
-from moldau.client.metadata import ClusterView, TopicView
+from moldau.client.metadata import ClusterView, TopicView, check_topic
 from moldau.errors.named import IllegalStateError
-
-_LEGAL: Final = re.compile(r"[A-Za-z0-9._-]+")
-_LONGEST: Final = 249
 
 
 class Subscription:
@@ -104,10 +101,3 @@ def check_subscription(topics: Sequence[str], pattern: str | Pattern[str] | None
         check_topic(name)
     if listener is not None and not hasattr(listener, "on_partitions_assigned"):
         raise TypeError("a listener is a ConsumerRebalanceListener")
-
-
-def check_topic(name: Any) -> None:
-    if not isinstance(name, str):
-        raise TypeError(f"a topic is named by a str, not {type(name).__name__}")
-    if name in ("", ".", "..") or len(name) > _LONGEST or _LEGAL.fullmatch(name) is None:
-        raise ValueError(f"{name!r} cannot be the name of a topic: 1 to {_LONGEST} letters, digits, '.', '_' and '-'")

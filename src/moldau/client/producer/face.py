@@ -17,6 +17,7 @@ from moldau.client.background import Background
 from moldau.client.conversation import Conversation, Learn
 from moldau.client.errors import ConnectionFailed, RequestTimedOut
 from moldau.client.exceptions import named
+from moldau.client.metadata import check_topic
 from moldau.client.network import ClientNetwork
 from moldau.client.partitioning import ClusterMetadata
 from moldau.client.producer.delivery import FutureRecordMetadata, refused
@@ -154,8 +155,7 @@ class KafkaProducer:
 
     def _check_usable(self, topic: str, value: Any, key: Any) -> None:
         self._check_open()
-        if not isinstance(topic, str):
-            raise TypeError(f"a topic is named by a str, not {type(topic).__name__}")
+        check_topic(topic)
         if value is None and key is None:
             raise ValueError("a record needs a key or a value")
         self._check_transaction()
