@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.runner import runtestprotocol
 
 from moldau.testing import Cluster
 
@@ -21,23 +20,6 @@ pytest.importorskip("pyspark", reason="Spark's tests need the extra: pip install
 from moldau.spark import spark_session
 
 _numbers = itertools.count()
-
-# Spark gives a Python process ten seconds to start and to call back, which no setting changes. A machine that is busy
-# with other things needs longer now and then; the query fails, and Spark's users start it again.
-_TOO_SLOW = "Python worker failed to connect back"
-
-
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-    """A test that failed only because Spark did not wait for its own worker is run once more, with new fixtures."""
-    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    reports = runtestprotocol(item, nextitem=nextitem, log=False)
-    if any(report.failed and _TOO_SLOW in report.longreprtext for report in reports):
-        item._initrequest()  # type: ignore[attr-defined]
-        reports = runtestprotocol(item, nextitem=nextitem, log=False)
-    for report in reports:
-        item.ihook.pytest_runtest_logreport(report=report)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-    return True
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -16,6 +16,8 @@ from moldau.spark import java
 def test_a_session_runs_python_code_on_this_interpreter(spark: Any) -> None:
     seen = spark.range(4).rdd.map(lambda _: __import__("sys").executable).distinct().collect()
     assert seen == [__import__("sys").executable]
+    found = spark.range(4).rdd.map(lambda _: __import__("pyspark").__file__).distinct().collect()
+    assert found == [__import__("pyspark").__file__]  # and not the archive, where nothing is compiled
 
 
 def test_times_are_utc(spark: Any) -> None:

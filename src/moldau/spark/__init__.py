@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from moldau.spark.interpreter import use_this_python
 from moldau.spark.java import prepare_java as prepare_java
 from moldau.spark.progress import offsets_behind as offsets_behind
 from moldau.spark.session import spark_session as spark_session
-from moldau.spark.session import use_this_python
 
 if TYPE_CHECKING:
     from moldau.spark.pipeline import Pipeline

@@ -7,12 +7,12 @@ it is, because Spark has one per process and settings of its JVM cannot change a
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from moldau.errors import MoldauError
+from moldau.spark.interpreter import start_quickly
 from moldau.spark.java import prepare_java
 
 if TYPE_CHECKING:
@@ -57,31 +57,19 @@ def require_spark() -> None:
         raise SparkMissing() from None
 
 
-def use_this_python() -> None:
-    """Has Spark run this interpreter where it would run another: its processes must find this package.
-
-    Spark runs the first `python3` on the PATH, which is another one in a program that was started with the Python of an
-    environment that is not activated: format("moldau") would not be found. A choice that was made already stands.
-    """
-    if "PYSPARK_PYTHON" in os.environ or not sys.executable:
-        return
-    usual = shutil.which("python3")
-    if usual is None or os.path.dirname(os.path.abspath(usual)) != os.path.dirname(os.path.abspath(sys.executable)):
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-
-
 def spark_session(name: str, *, master: str | None = None, settings: Mapping[str, Any] | None = None) -> SparkSession:
     """The session of this process, created if there is none: on all cores of this machine, or on `master`."""
     require_spark()
     from pyspark.sql import SparkSession
 
     prepare_java()
-    # Workers must run the interpreter that has this package, not the first python3 on the PATH.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     master = master or "local[*]"
     chosen = dict(_EVERYWHERE)
     if master.startswith("local"):
+        start_quickly()
         chosen |= _LOCALLY
+    # Workers must run the interpreter that has this package, not the first python3 on the PATH.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     chosen |= {key: _text(value) for key, value in (settings or {}).items()}
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in chosen.items():
