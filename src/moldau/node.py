@@ -96,7 +96,9 @@ class Node:
         self.upkeep = Upkeep(self.logs, clock, runtime.workers, self.slicer)
         self.quorum = QuorumOfOne(config, disk, clock, loop, runtime.workers, self._fail)
         self.metadata = MetadataLoader(self._fail)
-        self.controller = Controller(self.cluster_id, config, self.quorum, clock, loop, runtime.random)
+        self.controller = Controller(
+            self.cluster_id, config, self.quorum, clock, loop, runtime.random, slicer=self.slicer
+        )
         self.replicas = ReplicaManager(
             config.node_id,
             self.logs,

@@ -32,6 +32,7 @@ from moldau.protocol.messages.unregister_broker import UnregisterBrokerRequest, 
 from moldau.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
 from moldau.raft.quorum import MetadataQuorum
 from moldau.runtime.ports import Clock, Loop, Random, TimerHandle
+from moldau.slicing import Slicer
 
 logger = logging.getLogger("moldau.controller")
 
@@ -49,6 +50,7 @@ class Controller(WritePath):
         random: Random,
         *,
         has_local_broker: bool = True,
+        slicer: Slicer | None = None,
     ) -> None:
         self.node_id = quorum.node_id
         self.cluster_id = cluster_id
@@ -57,7 +59,8 @@ class Controller(WritePath):
             clock, config.broker_session_timeout_ms / 1000, quorum.node_id if has_local_broker else None
         )
         self._expiry_timer: TimerHandle | None = None
-        super().__init__(quorum, loop, lambda: ControllerState(cluster_id, config, self.sessions, random))
+        slicer = Slicer(loop, clock) if slicer is None else slicer
+        super().__init__(quorum, loop, slicer, lambda: ControllerState(cluster_id, config, self.sessions, random))
 
     # ------------------------------------------------------------------------------------------------------ topics
 

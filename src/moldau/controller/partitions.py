@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from moldau.controller.assignment import checked_assignment, new_partition
 from moldau.controller.brokers import BrokerControl
@@ -35,6 +35,7 @@ from moldau.protocol.messages.elect_leaders import (
     ReplicaElectionResult,
 )
 from moldau.runtime.ports import Random
+from moldau.slicing import Work, pieces
 
 _PREFERRED, _UNCLEAN = 0, 1
 
@@ -63,7 +64,7 @@ class PartitionControl:
 
     def create(
         self, topics: Sequence[CreatePartitionsTopic], *, validate_only: bool
-    ) -> Decision[list[CreatePartitionsTopicResult]]:
+    ) -> Work[Decision[list[CreatePartitionsTopicResult]]]:
         times = Counter(topic.name for topic in topics)
         records: list[Message] = []
         results: dict[str, CreatePartitionsTopicResult] = {}
@@ -73,7 +74,7 @@ class PartitionControl:
             try:
                 if times[topic.name] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, f"The request names the topic {topic.name!r} twice.")
-                records += self._create(topic)
+                records += yield from self._create(topic)
                 results[topic.name] = CreatePartitionsTopicResult(name=topic.name)
             except KafkaError as error:
                 results[topic.name] = CreatePartitionsTopicResult(
@@ -81,7 +82,7 @@ class PartitionControl:
                 )
         return Decision([] if validate_only else records, list(results.values()))
 
-    def _create(self, wanted: CreatePartitionsTopic) -> list[PartitionRecord]:
+    def _create(self, wanted: CreatePartitionsTopic) -> Work[list[PartitionRecord]]:
         topic = self._topics.get(wanted.name)
         if topic is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {wanted.name!r}.")
@@ -94,20 +95,25 @@ class PartitionControl:
             )
         check_size(additional, "partitions")
         factor = len(topic.partitions[0].replicas)
+        states: Iterator[PartitionRegistration]
         if wanted.assignments is None:
             placed = place_replicas(self._brokers.usable(), additional, factor, self._random)
-            states = [new_partition(replicas, self._brokers) for replicas in placed]
+            states = (new_partition(replicas, self._brokers) for replicas in placed)
         else:
             if len(wanted.assignments) != additional:
                 raise KafkaError(
                     ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                     f"{additional} partitions are to be added, but {len(wanted.assignments)} are assigned.",
                 )
-            states = [
+            states = (
                 checked_assignment(given.broker_ids, present + index, factor, self._brokers)
                 for index, given in enumerate(wanted.assignments)
-            ]
-        return [state.to_record(topic.id, present + index) for index, state in enumerate(states)]
+            )
+        records: list[PartitionRecord] = []
+        for some in pieces(enumerate(states, present)):
+            records += [state.to_record(topic.id, index) for index, state in some]
+            yield
+        return records
 
     # -------------------------------------------------------------------------------------------------- in-sync set
 

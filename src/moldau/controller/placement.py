@@ -11,7 +11,7 @@ brokers would repeat.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from moldau.errors import ErrorCode, KafkaError
@@ -119,8 +119,9 @@ class _Stripes:
 
 def place_replicas(
     brokers: Sequence[UsableBroker], partitions: int, replication_factor: int, random: Random
-) -> list[tuple[int, ...]]:
-    """Replicas for each new partition, the leader first; KafkaError(INVALID_REPLICATION_FACTOR) if they do not fit."""
+) -> Iterator[tuple[int, ...]]:
+    """Replicas for one partition after the other, the leader first; KafkaError(INVALID_REPLICATION_FACTOR) at once if
+    they do not fit."""
     if replication_factor <= 0:
         raise _refuse(f"The replication factor must be at least 1, not {replication_factor}.")
     if all(broker.fenced for broker in brokers):
@@ -128,7 +129,7 @@ def place_replicas(
     if replication_factor > len(brokers):
         raise _refuse(f"The replication factor cannot be {replication_factor} with {len(brokers)} broker(s).")
     stripes = _Stripes(brokers, random)
-    return [stripes.place(replication_factor) for _ in range(partitions)]
+    return (stripes.place(replication_factor) for _ in range(partitions))
 
 
 def _refuse(message: str) -> KafkaError:

@@ -33,8 +33,8 @@ class ControllerState:
         self.topics = TopicControl(self.registry, self.brokers, self.configs, random)
         self.partitions = PartitionControl(self.topics, self.brokers, self.configs, random)
         self.producer_ids = ProducerIdControl(self.registry)
-        # Records with their offsets. Only a log written by another controller has transactions: an operation here is
-        # one batch, which is all or nothing by itself.
+        # Records of a transaction with their offsets. Most decisions are one batch, all or nothing by itself; large
+        # ones are not, and neither are those of other controllers.
         self._transaction: MetadataTransaction[tuple[Message, int]] = MetadataTransaction()
         self._handlers: dict[type, Callable[[Any, int], None]] = {
             kinds.TopicRecord: lambda record, _: self.topics.replay_topic(record),
@@ -62,9 +62,10 @@ class ControllerState:
     def replay(self, record: Message, offset: int) -> None:
         """Applies one record; MetadataError if it does not fit what came before."""
         for due, at in self._transaction.admit(record, (record, offset)):
-            self._apply(due, at)
+            self.apply(due, at)
 
-    def _apply(self, record: Message, offset: int) -> None:
+    def apply(self, record: Message, offset: int) -> None:
+        """The same at once, for whoever writes a transaction and knows how it will end."""
         handler = self._handlers.get(type(record))
         if handler is None:
             raise MetadataError(f"a {type(record).__name__} cannot be applied to the metadata")

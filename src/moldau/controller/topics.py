@@ -32,6 +32,7 @@ from moldau.protocol.messages.create_topics import (
 )
 from moldau.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicState
 from moldau.runtime.ports import Random
+from moldau.slicing import Work, pieces
 from moldau.timeline import SnapshotRegistry, TimelineMap
 from moldau.types import ZERO_UUID, Uuid, uuid_to_text
 
@@ -85,7 +86,7 @@ class TopicControl:
 
     def create(
         self, topics: Sequence[CreatableTopic], alike: dict[str, str], *, validate_only: bool
-    ) -> Decision[list[CreatableTopicResult]]:
+    ) -> Work[Decision[list[CreatableTopicResult]]]:
         """Topics stand alone: one that is refused does not stop the others. `alike` remembers the names of the request,
         which could collide with each other."""
         twice = _repeated(topic.name for topic in topics)
@@ -98,7 +99,7 @@ class TopicControl:
                 if topic.name in twice:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, f"The request names the topic {topic.name!r} twice.")
                 self._check_name(topic.name, alike)
-                made, results[topic.name] = self._create(topic)
+                made, results[topic.name] = yield from self._create(topic)
                 records += made
             except KafkaError as error:
                 results[topic.name] = CreatableTopicResult(
@@ -131,14 +132,16 @@ class TopicControl:
             )
         alike[key] = name
 
-    def _create(self, topic: CreatableTopic) -> tuple[list[Message], CreatableTopicResult]:
+    def _create(self, topic: CreatableTopic) -> Work[tuple[list[Message], CreatableTopicResult]]:
         settings: Mapping[str, str | None] = {config.name: config.value for config in topic.configs}
         config_records = self._configs.check_new_topic(topic.name, settings)
-        partitions = self._assigned(topic) if topic.assignments else self._placed(topic)
+        partitions = yield from (self._assigned(topic) if topic.assignments else self._placed(topic))
         topic_id = self._new_id()
         # Settings come before partitions: who opens a partition must know them.
         records: list[Message] = [TopicRecord(name=topic.name, topic_id=topic_id), *config_records]
-        records += [state.to_record(topic_id, index) for index, state in enumerate(partitions)]
+        for some in pieces(enumerate(partitions)):
+            records += [state.to_record(topic_id, index) for index, state in some]
+            yield
         return records, CreatableTopicResult(
             name=topic.name,
             topic_id=topic_id,
@@ -160,7 +163,7 @@ class TopicControl:
             self._last_shown = (entries, rows)
         return self._last_shown[1]
 
-    def _assigned(self, topic: CreatableTopic) -> list[PartitionRegistration]:
+    def _assigned(self, topic: CreatableTopic) -> Work[list[PartitionRegistration]]:
         if topic.num_partitions != _DEFAULT or topic.replication_factor != _DEFAULT:
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST,
@@ -174,6 +177,7 @@ class TopicControl:
                 raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Partition {index} is assigned twice.")
             given[index] = checked_assignment(assignment.broker_ids, index, factor, self._brokers)
             factor = len(assignment.broker_ids)
+            yield
         if sorted(given) != list(range(len(given))):
             raise KafkaError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
@@ -181,7 +185,7 @@ class TopicControl:
             )
         return [given[index] for index in range(len(given))]
 
-    def _placed(self, topic: CreatableTopic) -> list[PartitionRegistration]:
+    def _placed(self, topic: CreatableTopic) -> Work[list[PartitionRegistration]]:
         current = self._configs.broker
         count, factor = topic.num_partitions, topic.replication_factor
         if factor == 0 or factor < _DEFAULT:
@@ -195,8 +199,11 @@ class TopicControl:
             )
         count = current.num_partitions if count == _DEFAULT else count
         factor = current.default_replication_factor if factor == _DEFAULT else factor
-        placed = place_replicas(self._brokers.usable(), count, factor, self._random)
-        return [new_partition(replicas, self._brokers) for replicas in placed]
+        partitions: list[PartitionRegistration] = []
+        for placed in pieces(place_replicas(self._brokers.usable(), count, factor, self._random)):
+            partitions += [new_partition(replicas, self._brokers) for replicas in placed]
+            yield
+        return partitions
 
     def _new_id(self) -> Uuid:
         while True:

@@ -6,33 +6,67 @@ Operations run one at a time on the loop's thread and each is applied before the
 always sees everything that was decided before it, committed or not. If the append fails, the timeline takes the change
 back and the caller gets the error. If the leadership is lost, everything uncommitted is taken back and every waiting
 caller hears NOT_CONTROLLER: a new leader may still commit the records, so the caller must ask again.
+
+A decision that takes long is work that pauses; others wait in order until it is applied. More records than a turn of
+the loop can take are written as a transaction of the log, some in each turn: who reads it takes all of them or none. A
+crash in the middle leaves it open, and the next leader aborts it.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from types import GeneratorType
+from typing import Final, TypeVar, cast
 
-from moldau.controller.decision import MAX_RECORDS, Decision
+from moldau.controller.decision import MAX_RECORDS, TURN_RECORDS, Decision
 from moldau.controller.state import ControllerState
 from moldau.deferred import Deferred, gather, pass_on
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.metadata.committed import CommittedBatch, MetadataSnapshot
-from moldau.metadata.records import Message, versioned
+from moldau.metadata.records import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    Message,
+    versioned,
+)
 from moldau.raft.quorum import MetadataQuorum
 from moldau.runtime.ports import Loop, TimerHandle
+from moldau.slicing import Slicer, Work, pieces
 from moldau.timeline import DeferredEventQueue
 
 P = TypeVar("P")
 R = TypeVar("R")
 
+# The metadata.version (3.6-IV1) whose readers know transactions of the metadata log.
+_TRANSACTIONS_SINCE: Final = 13
+
+
+class _Transaction:
+    """A large decision on its way into the log."""
+
+    def __init__(self, start: int) -> None:
+        # The last offset before it, which it is taken back to; and what was appended of it.
+        self.start = start
+        self.written: list[tuple[Message, int]] = []
+
 
 class WritePath:
     """A listener of the quorum that holds the state. A subclass says what happens when leadership comes and goes."""
 
-    def __init__(self, quorum: MetadataQuorum, loop: Loop, new_state: Callable[[], ControllerState]) -> None:
+    def __init__(
+        self, quorum: MetadataQuorum, loop: Loop, slicer: Slicer, new_state: Callable[[], ControllerState]
+    ) -> None:
         self._quorum = quorum
         self._loop = loop
+        self._slicer = slicer
+        # A decision is being made in slices, or its transaction is not committed yet; and those who wait for it.
+        self._deciding = False
+        self._next: deque[Callable[[], None]] = deque()
+        self._transaction: _Transaction | None = None
+        # A transaction was begun and could be neither ended nor aborted: nothing may be written behind it.
+        self._must_abort = False
         self._new_state = new_state
         self.state = new_state()
         self._waiting = DeferredEventQueue()
@@ -57,35 +91,95 @@ class WritePath:
 
     # -------------------------------------------------------------------------------------------------- operations
 
-    def run(self, decide: Callable[[], Decision[R]], timeout_ms: int | None = None) -> Deferred[R]:
-        """Decides and applies now; the answer comes when it is committed, or REQUEST_TIMED_OUT after `timeout_ms`.
+    def run(self, decide: Callable[[], Decision[R] | Work[Decision[R]]], timeout_ms: int | None = None) -> Deferred[R]:
+        """Decides and applies, now or when those before it are done; the answer comes when it is committed, or
+        REQUEST_TIMED_OUT after `timeout_ms`.
 
         A timeout answers the caller and changes nothing else: what was appended may still be committed. With no time
         at all, nothing is begun.
         """
         answer: Deferred[R] = Deferred()
-        if self._epoch is None:
-            answer.fail(KafkaError(ErrorCode.NOT_CONTROLLER))
-            return answer
-        if timeout_ms is not None and timeout_ms <= 0:
-            answer.fail(KafkaError(ErrorCode.REQUEST_TIMED_OUT, "The request leaves no time for the change."))
-            return answer
-        try:
-            decision = decide()
-            offset = self.append(decision.records, atomic=decision.atomic)
-        except KafkaError as error:
-            answer.fail(error)
-            return answer
-        except ProtocolError as error:
-            # Something in it has no place in a record, such as a list that grew too long by what was appended to it.
-            answer.fail(KafkaError(ErrorCode.INVALID_REQUEST, f"The change cannot be written: {error}."))
-            return answer
-        # Without records the answer still rests on what was decided before and may not be committed yet.
-        self._park(answer, decision.response, self._waiting.highest_pending if offset is None else offset, timeout_ms)
+        if self._deciding:
+            self._next.append(lambda: self._run(decide, timeout_ms, answer))
+        else:
+            self._run(decide, timeout_ms, answer)
         return answer
 
+    def _run(
+        self,
+        decide: Callable[[], Decision[R] | Work[Decision[R]]],
+        timeout_ms: int | None,
+        answer: Deferred[R],
+    ) -> None:
+        if self._epoch is None:
+            answer.fail(KafkaError(ErrorCode.NOT_CONTROLLER))
+            return
+        if timeout_ms is not None and timeout_ms <= 0:
+            answer.fail(KafkaError(ErrorCode.REQUEST_TIMED_OUT, "The request leaves no time for the change."))
+            return
+        try:
+            decided = decide()
+            if isinstance(decided, GeneratorType):
+                self._deciding = True
+                self._slicer.run(self._decide_in_slices(decided, timeout_ms, answer))
+                return
+            decision = cast("Decision[R]", decided)
+            offset = self.append(decision.records, atomic=decision.atomic)
+        except (KafkaError, ProtocolError) as error:
+            answer.fail(_refusal(error))
+            return
+        self._park_decision(answer, decision.response, offset, timeout_ms)
+
+    def _decide_in_slices(self, work: Work[Decision[R]], timeout_ms: int | None, answer: Deferred[R]) -> Work[None]:
+        epoch = self._epoch
+        try:
+            decision = yield from self._while_leading(work, epoch)
+            can_split = self.state.features.metadata_version >= _TRANSACTIONS_SINCE
+            if len(decision.records) <= TURN_RECORDS or not can_split:
+                offset = self.append(decision.records, atomic=decision.atomic)
+            else:
+                offset = yield from self._append_in_slices(decision.records, epoch)
+        except (KafkaError, ProtocolError) as error:
+            answer.fail(_refusal(error))
+        except Exception as error:  # a fault of ours: whoever asked is told, those behind it go on
+            answer.fail(error)
+        else:
+            self._park_decision(answer, decision.response, offset, timeout_ms)
+        if self._transaction is None:
+            self._go_on()
+
+    def _while_leading(self, work: Work[R], epoch: int | None) -> Work[R]:
+        while True:
+            try:
+                next(work)
+            except StopIteration as done:
+                result: R = done.value
+                return result
+            yield
+            if self._epoch != epoch:
+                work.close()
+                raise KafkaError(ErrorCode.NOT_CONTROLLER)
+
+    def _go_on(self) -> None:
+        """With those who waited for a long decision, some in a turn."""
+        self._deciding = False
+        if self._next:
+            self._deciding = True
+            self._slicer.run(self._work_through())
+
+    def _work_through(self) -> Work[None]:
+        while self._next:
+            self._deciding = False
+            self._next.popleft()()
+            if self._deciding:
+                # Another long one: it comes back here.
+                return
+            self._deciding = True
+            yield
+        self._deciding = False
+
     def run_in_turns(
-        self, parts: Sequence[P], decide: Callable[[P], Decision[R]], timeout_ms: int | None = None
+        self, parts: Sequence[P], decide: Callable[[P], Decision[R] | Work[Decision[R]]], timeout_ms: int | None = None
     ) -> Deferred[list[R]]:
         """The same for a request whose parts stand alone: one of them in each turn of the loop, so that nobody waits
         for all. A part that fails fails the request; those before it stay, as with a timeout."""
@@ -102,6 +196,10 @@ class WritePath:
 
         run_next()
         return answer
+
+    def _park_decision(self, answer: Deferred[R], response: R, offset: int | None, timeout_ms: int | None) -> None:
+        # Without records the answer still rests on what was decided before and may not be committed yet.
+        self._park(answer, response, self._waiting.highest_pending if offset is None else offset, timeout_ms)
 
     def _park(self, answer: Deferred[R], response: R, offset: int | None, timeout_ms: int | None) -> None:
         if offset is None or offset <= self._committed:
@@ -141,6 +239,7 @@ class WritePath:
 
     def _append_batch(self, records: Sequence[Message]) -> None:
         assert self._epoch is not None
+        self._abort_if_open()
         state, before = self.state, self._last_offset
         state.registry.create(before)
         # Chosen before the replay: a batch that raises the metadata.version is itself still written at the old one.
@@ -153,6 +252,61 @@ class WritePath:
         except BaseException:
             state.registry.revert_to(before)
             raise
+
+    # ------------------------------------------------------------------------------------------------ transactions
+
+    def _append_in_slices(self, records: Sequence[Message], epoch: int | None) -> Work[int]:
+        """Applies and writes the records as one transaction; the offset of its end."""
+        assert epoch is not None
+        if len(records) > MAX_RECORDS:
+            raise KafkaError(
+                ErrorCode.POLICY_VIOLATION, f"The change has {len(records)} records; at most {MAX_RECORDS} are allowed."
+            )
+        self._abort_if_open()
+        registry, transaction = self.state.registry, _Transaction(self._last_offset)
+        registry.create(transaction.start)
+        self._transaction = transaction
+        try:
+            begin: list[Message] = [BeginTransactionRecord(name="a large change")]
+            for part in pieces(records, TURN_RECORDS):
+                self._write_part(transaction, epoch, begin + part)
+                begin = []
+                yield
+                if self._epoch != epoch:
+                    raise KafkaError(ErrorCode.NOT_CONTROLLER)
+            self._write_part(transaction, epoch, [EndTransactionRecord()])
+        except BaseException:
+            self._transaction = None
+            if self._epoch == epoch:
+                registry.revert_to(transaction.start)
+                self._must_abort = self._last_offset > transaction.start
+                self._abort_if_open()
+            raise
+        self._waiting.add(self._last_offset, self._transaction_settled)
+        return self._last_offset
+
+    def _write_part(self, transaction: _Transaction, epoch: int, records: Sequence[Message]) -> None:
+        first = self._quorum.end_offset
+        metadata_version = self.state.features.metadata_version
+        for offset, record in enumerate(records, first):
+            # Applied as it comes: this node knows how the transaction will end.
+            if not isinstance(record, BeginTransactionRecord | EndTransactionRecord):
+                self.state.apply(record, offset)
+        self._last_offset = self._quorum.append(epoch, [versioned(r, metadata_version) for r in records])
+        transaction.written += zip(records, range(first, self._last_offset + 1), strict=True)
+
+    def _transaction_settled(self, error: BaseException | None) -> None:
+        self._transaction = None
+        if self._epoch is not None:
+            self._keep_snapshot()
+        self._go_on()
+
+    def _abort_if_open(self) -> None:
+        if self._must_abort and self._epoch is not None:
+            abort = AbortTransactionRecord(reason="The change could not be written.")
+            version = self.state.features.metadata_version
+            self._last_offset = self._quorum.append(self._epoch, [versioned(abort, version)])
+            self._must_abort = False
 
     # -------------------------------------------------------------------------------------------- from the quorum
 
@@ -193,12 +347,30 @@ class WritePath:
         registry = self.state.registry
         if self._committed == self._last_offset:
             registry.create(self._committed)
-        registry.delete_up_to(self._committed)
+        registry.delete_up_to(self._safe_offset)
+
+    @property
+    def _safe_offset(self) -> int:
+        """As far as nothing can be taken back any more: inside a transaction it may still be aborted as a whole."""
+        return self._committed if self._transaction is None else min(self._committed, self._transaction.start)
 
     def _renounce(self) -> None:
         self._epoch = None
-        self.state.registry.revert_to(self._committed)
+        self._must_abort = False
+        self.state.registry.revert_to(self._safe_offset)
         self.state.registry.clear()
+        if self._transaction is not None:
+            # The next leader ends it or aborts it: until then it is held back, like one of somebody else.
+            for record, offset in self._transaction.written:
+                if offset <= self._committed:
+                    self.state.replay(record, offset)
         self._last_offset = self._committed
         self.renounced()
         self._waiting.fail_all(KafkaError(ErrorCode.NOT_CONTROLLER))
+
+
+def _refusal(error: KafkaError | ProtocolError) -> KafkaError:
+    if isinstance(error, KafkaError):
+        return error
+    # Something in it has no place in a record, such as a list that grew too long by what was appended to it.
+    return KafkaError(ErrorCode.INVALID_REQUEST, f"The change cannot be written: {error}.")

@@ -45,11 +45,13 @@ class MetadataSnapshot(Protocol):
 
 
 class MetadataTransaction(Generic[T]):
-    """Holds back what lies between the beginning and the end of a transaction of the log: it may be aborted."""
+    """Holds back what lies between the beginning and the end of a transaction of the log: it may be aborted. Who can
+    undo everything since the beginning need not hold it back."""
 
-    __slots__ = ("_held",)
+    __slots__ = ("_held", "holds_back")
 
-    def __init__(self) -> None:
+    def __init__(self, *, held_back: bool = True) -> None:
+        self.holds_back = held_back
         self._held: list[T] | None = None
 
     @property
@@ -66,7 +68,7 @@ class MetadataTransaction(Generic[T]):
                 raise MetadataError("the metadata log ends a transaction that was not begun")
             held, self._held = self._held, None
             return held if isinstance(record, EndTransactionRecord) else ()
-        if self._held is not None:
+        if self._held is not None and self.holds_back:
             self._held.append(item)
             return ()
         return (item,)

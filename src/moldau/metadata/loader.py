@@ -13,7 +13,7 @@ from typing import Protocol
 from moldau.metadata.committed import CommittedBatch, MetadataSnapshot, MetadataTransaction
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
-from moldau.metadata.records import Message
+from moldau.metadata.records import AbortTransactionRecord, BeginTransactionRecord, Message
 
 logger = logging.getLogger("moldau.metadata")
 
@@ -52,9 +52,19 @@ class MetadataLoader:
     # ------------------------------------------------------------------------------------------ from the quorum
 
     def on_commit(self, batch: CommittedBatch, *, more: bool) -> None:
-        for record in batch.records:
+        records = batch.records
+        if records and isinstance(records[0], BeginTransactionRecord) and not self._transaction.is_open:
+            # What came before has an image of its own, so that the delta holds nothing but the transaction: it can be
+            # applied as it comes, and dropped if it is aborted.
+            self._publish()
+            self._transaction = MetadataTransaction(held_back=False)
+        for record in records:
+            if isinstance(record, AbortTransactionRecord) and not self._transaction.holds_back:
+                self._delta = MetadataDelta(self.image)
             for due in self._transaction.admit(record, record):
                 self._delta.replay(due)
+            if not self._transaction.is_open:
+                self._transaction.holds_back = True
         self._offset, self._epoch, self._timestamp = batch.last_offset, batch.epoch, batch.timestamp
         if not more:
             self._publish()
@@ -80,6 +90,8 @@ class MetadataLoader:
         if self._transaction.is_open:
             return
         delta = self._delta
+        if delta.is_empty and self._offset == self.image.offset:
+            return
         image = delta.apply(self._offset, self._epoch, self._timestamp)
         self._delta = MetadataDelta(image)
         self.image = image

@@ -84,13 +84,18 @@ class ManualLoop:
     def run(self) -> None:
         """One turn after another until nothing is left to do at this moment."""
         while self._soon or (self._later and self._later[0][0] <= self._clock.now):
-            soon, self._soon = self._soon, []
-            for callback in soon:
-                callback()
+            self.turn()
             while self._later and self._later[0][0] <= self._clock.now:
                 timer = heapq.heappop(self._later)[2]
                 if timer.callback is not None:
                     timer.callback()
+
+    def turn(self) -> bool:
+        """What was asked for before now, and nothing that follows from it; whether there was anything."""
+        soon, self._soon = self._soon, []
+        for callback in soon:
+            callback()
+        return bool(soon)
 
     def stop(self) -> None: ...
 
@@ -129,7 +134,7 @@ class MemoryQuorum:
         self.log = log
         self.end_offset = 0
         self.high_watermark = 0
-        self.failure: Exception | None = None
+        self.failures: list[Exception] = []
         self._listeners: list[QuorumListener] = []
         # The end offset and the length of the log after each batch.
         self._ends: list[tuple[int, int]] = [(0, 0)]
@@ -152,9 +157,8 @@ class MemoryQuorum:
     def append(self, epoch: int, records: Sequence[VersionedRecord]) -> int:
         if epoch != self.epoch or self.leader_id != self.node_id:
             raise KafkaError(ErrorCode.NOT_CONTROLLER)
-        if self.failure is not None:
-            failure, self.failure = self.failure, None
-            raise failure
+        if self.failures:
+            raise self.failures.pop(0)
         self._add(metadata_batch(records, self.end_offset, epoch, 0))
         return self.end_offset - 1
 

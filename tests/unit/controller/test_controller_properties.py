@@ -105,9 +105,9 @@ class ControllerMachine(RuleBasedStateMachine):
 
     @rule(name=NAMES)
     def fail_an_append(self, name: str) -> None:
-        self.world.quorum.failure = StorageError("/disk", "Appending", OSError(28, "No space left on device"))
+        self.world.quorum.failures = [StorageError("/disk", "Appending", OSError(28, "No space left on device"))]
         self.create(name, 2, 1)
-        self.world.quorum.failure = None
+        self.world.quorum.failures = []
 
     @precondition(lambda self: self.world.controller.is_active)
     @rule()

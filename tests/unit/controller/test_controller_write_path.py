@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from controller_kit import World, refused, show
 
+from moldau.controller.decision import TURN_RECORDS
 from moldau.errors import ErrorCode, KafkaError
+from moldau.metadata.features import LATEST_METADATA_VERSION
 from moldau.metadata.records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
@@ -13,12 +15,15 @@ from moldau.metadata.records import (
     FeatureLevelRecord,
     Message,
     MetadataError,
+    PartitionRecord,
     TopicRecord,
     versioned,
 )
+from moldau.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from moldau.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest
 from moldau.raft.batches import decode_batches, metadata_batch
+from moldau.slicing import SLICE_SECONDS, Slicer
 from moldau.storage.storage_error import StorageError
 
 
@@ -61,7 +66,7 @@ def test_a_failed_append_changes_nothing() -> None:
     world = World()
     world.create("kept", 1, 1)
     before = show(world.image)
-    world.quorum.failure = StorageError("/disk", "Appending", OSError(28, "No space left on device"))
+    world.quorum.failures = [StorageError("/disk", "Appending", OSError(28, "No space left on device"))]
     error = refused(world.controller.create_topics(_creation(world, "lost")))
     assert error.code is ErrorCode.KAFKA_STORAGE_ERROR
     assert world.controller.state.topics.get("lost") is None
@@ -74,7 +79,7 @@ def test_a_failed_append_changes_nothing() -> None:
 def test_a_failed_append_keeps_what_was_appended_before_it() -> None:
     world = World()
     first = _answers(world, "first")
-    world.quorum.failure = StorageError("/disk", "Appending", OSError(5, "Input/output error"))
+    world.quorum.failures = [StorageError("/disk", "Appending", OSError(5, "Input/output error"))]
     assert isinstance(_answers(world, "second")[0], KafkaError)
     third = _answers(world, "third")
     world.quorum.commit()
@@ -202,3 +207,184 @@ def test_a_transaction_nobody_will_end_is_aborted_by_the_next_controller() -> No
 def test_a_cluster_that_uses_more_than_this_version_knows_is_not_touched() -> None:
     with pytest.raises(MetadataError, match=r"metadata\.version at level 99"):
         World(log=_log([FeatureLevelRecord(name="metadata.version", feature_level=99)]))
+
+
+# ------------------------------------------------------------------------------------------- decisions in slices
+
+
+class Hurry:
+    """A clock on which every slice of work is over after one step."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def monotonic(self) -> float:
+        self._now += SLICE_SECONDS * 0.75
+        return self._now
+
+
+class SlowWorld(World):
+    """Decisions that can pause do, and so does writing them; the test says when it goes on."""
+
+    def __init__(self, log: bytes = b"") -> None:
+        super().__init__(log=log, brokers=())
+        self.slicer = self.controller._slicer = Slicer(self.loop, Hurry())
+        self.join(1)
+
+    def begin(self, partitions: int, name: str = "large") -> list[CreateTopicsResponse | BaseException | None]:
+        seen: list[CreateTopicsResponse | BaseException | None] = []
+        request = CreateTopicsRequest(topics=[self.creation(name, partitions, 1)], timeout_ms=60_000)
+        self.controller.create_topics(request).then(lambda value, error: seen.append(value if error is None else error))
+        return seen
+
+    def turn_until_written(self, records: int) -> None:
+        start = self.quorum.end_offset
+        while self.quorum.end_offset < start + records:
+            self.loop.turn()
+
+
+LARGE = 4 * TURN_RECORDS
+
+
+def _kinds(world: World) -> list[type[Message]]:
+    found = [type(record) for batch in decode_batches(world.quorum.log) for record in batch.records]
+    return [kind for kind, before in zip(found[1:], found, strict=False) if kind is not before]
+
+
+def test_a_large_topic_is_decided_and_written_in_slices_and_seen_at_once() -> None:
+    world = SlowWorld()
+    seen = world.begin(LARGE)
+    before = world.slicer.slices
+    sizes: list[int] = []
+    while world.loop.turn():
+        world.quorum.commit()
+        topic = world.image.topics.get("large")
+        sizes.append(0 if topic is None else len(topic.partitions))
+    assert world.slicer.slices - before > 10
+    assert set(sizes) == {0, LARGE}
+    assert isinstance(seen[0], CreateTopicsResponse)
+    assert max(len(batch.records) for batch in decode_batches(world.quorum.log)) <= TURN_RECORDS + 1
+    assert _kinds(world)[-4:] == [BeginTransactionRecord, TopicRecord, PartitionRecord, EndTransactionRecord]
+    again = World(log=world.quorum.log)
+    assert len(again.image.topics.by_name["large"].partitions) == LARGE
+    topic = again.controller.state.topics.get("large")
+    assert topic is not None
+    assert len(topic.partitions) == LARGE
+
+
+def test_more_partitions_of_a_topic_are_written_in_slices() -> None:
+    world = SlowWorld()
+    world.create("small", 1, 1)
+    request = CreatePartitionsRequest(
+        topics=[CreatePartitionsTopic(name="small", count=LARGE, assignments=None)], timeout_ms=60_000
+    )
+    answer = world.controller.create_partitions(request)
+    before = world.slicer.slices
+    assert world.settle(answer).results[0].error_code == 0
+    assert world.slicer.slices - before > 10
+    assert len(world.image.topics.by_name["small"].partitions) == LARGE
+    assert EndTransactionRecord in _kinds(world)
+
+
+@pytest.mark.parametrize(("since", "split"), [(LATEST_METADATA_VERSION, True), (LATEST_METADATA_VERSION + 1, False)])
+def test_older_readers_get_a_large_decision_in_one_batch(
+    monkeypatch: pytest.MonkeyPatch, since: int, split: bool
+) -> None:
+    monkeypatch.setattr("moldau.controller.write_path._TRANSACTIONS_SINCE", since)
+    world = SlowWorld()
+    world.begin(LARGE)
+    world.loop.run()
+    world.quorum.commit()
+    assert len(world.image.topics.by_name["large"].partitions) == LARGE
+    assert (BeginTransactionRecord in _kinds(world)) is split
+
+
+def test_others_wait_for_a_long_decision_and_see_it() -> None:
+    world = SlowWorld()
+    seen = world.begin(LARGE)
+    world.turn_until_written(TURN_RECORDS)
+    again = world.begin(1)
+    other = world.begin(1, "other")
+    many = [world.begin(1, f"topic-{number}") for number in range(2000)]
+    assert (seen, again, other) == ([], [], [])
+    world.loop.run()
+    assert seen == [], "nothing of it is committed"
+    world.quorum.commit()
+    world.loop.run()
+    world.quorum.commit()
+    codes = [[row.error_code for row in answer[0].topics] for answer in (seen, again, other)]  # type: ignore[union-attr]
+    assert codes == [[0], [ErrorCode.TOPIC_ALREADY_EXISTS], [0]]
+    assert all(many)
+    # Nothing of theirs stands inside the transaction.
+    records = [record for batch in decode_batches(world.quorum.log) for record in batch.records]
+    end = next(index for index, record in enumerate(records) if isinstance(record, EndTransactionRecord))
+    names = [record.name for record in records[:end] if isinstance(record, TopicRecord)]
+    assert names == ["large"]
+
+
+@pytest.mark.parametrize("can_abort", [True, False])
+def test_a_large_decision_that_cannot_be_written_leaves_nothing(can_abort: bool) -> None:
+    world = SlowWorld()
+    world.create("kept", 1, 1)
+    before = show(world.image)
+    seen = world.begin(LARGE)
+    world.turn_until_written(TURN_RECORDS)
+    full = StorageError("/disk", "Appending", OSError(28, "No space left on device"))
+    world.quorum.failures = [full] if can_abort else [full, full]
+    world.loop.run()
+    assert isinstance(seen[0], KafkaError)
+    assert seen[0].code is ErrorCode.KAFKA_STORAGE_ERROR
+    assert world.controller.state.topics.get("large") is None
+    world.quorum.commit()
+    assert show(world.image) == before
+    # And the controller goes on: whatever is written next does not become part of what was begun.
+    assert world.create("next", 1, 1).error_code == 0
+    assert set(world.image.topics.by_name) == {"kept", "next"}
+    assert set(World(log=world.quorum.log).image.topics.by_name) == {"kept", "next"}
+    assert AbortTransactionRecord in _kinds(world)
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_leadership_lost_in_the_middle_of_a_large_decision(committed: bool) -> None:
+    world = SlowWorld()
+    seen = world.begin(LARGE)
+    waiting = world.begin(1, "waiting")
+    world.turn_until_written(2 * TURN_RECORDS)
+    if committed:
+        world.quorum.commit()
+    world.quorum.lose_leadership()
+    world.loop.run()
+    for answer in (seen, waiting):
+        assert isinstance(answer[0], KafkaError)
+        assert answer[0].code is ErrorCode.NOT_CONTROLLER
+    assert list(world.controller.state.topics) == []
+    assert world.controller.state.in_transaction is committed
+    assert world.image.topics.get("large") is None
+    # Whoever leads next gives it up, and the names are free.
+    again = World(log=world.quorum.log)
+    assert again.create("large", 1, 1).error_code == 0
+    assert not again.controller.state.in_transaction
+
+
+def test_a_process_killed_in_the_middle_of_a_large_decision() -> None:
+    world = SlowWorld()
+    world.begin(LARGE)
+    world.turn_until_written(2 * TURN_RECORDS)
+    world.quorum.commit()
+    again = World(log=world.quorum.log)
+    assert again.image.topics.get("large") is None
+    assert not again.controller.state.in_transaction
+    assert again.create("large", 1, 1).error_code == 0
+
+
+def test_leadership_lost_after_the_end_was_written_but_not_committed() -> None:
+    world = SlowWorld()
+    seen = world.begin(LARGE)
+    world.turn_until_written(2 * TURN_RECORDS)
+    world.quorum.commit()
+    world.loop.run()
+    assert seen == []
+    world.quorum.lose_leadership()
+    assert isinstance(seen[0], KafkaError)
+    assert list(world.controller.state.topics) == []
+    assert world.controller.state.in_transaction

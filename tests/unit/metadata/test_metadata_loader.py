@@ -85,3 +85,25 @@ def test_an_aborted_transaction_never_happened() -> None:
     assert set(loader.image.topics.by_name) == {"after"}
     with pytest.raises(MetadataError):
         loader.on_commit(_batch(4, EndTransactionRecord()), more=False)
+
+
+@pytest.mark.parametrize("ends_with", [EndTransactionRecord, AbortTransactionRecord])
+def test_a_transaction_of_its_own_batches_is_applied_as_it_comes(ends_with: type[Message]) -> None:
+    loader, follower = MetadataLoader(), Follower()
+    loader.add_publisher(follower)
+    loader.on_commit(_batch(0, _topic("before")), more=True)
+    loader.on_commit(_batch(1, BeginTransactionRecord(name="large"), _topic("a")), more=True)
+    # What came before has an image of its own, and there is nothing to hold back.
+    assert follower.created == [["before"]]
+    assert loader.image.offset == 0
+    assert [topic.name for topic in loader._delta.topics.changed.values()] == ["a"]
+    loader.on_commit(_batch(3, _topic("b")), more=False)
+    assert follower.created == [["before"]]
+    loader.on_commit(_batch(4, ends_with(), _topic("after")), more=False)
+    whole = ends_with is EndTransactionRecord
+    assert follower.created[1:] == [["a", "b", "after"] if whole else ["after"]]
+    assert loader.image.offset == 5
+    # The next one is held back again where it does not stand at the beginning of a batch.
+    loader.on_commit(_batch(6, _topic("c"), BeginTransactionRecord(name="small"), _topic("d")), more=False)
+    loader.on_commit(_batch(9, AbortTransactionRecord()), more=False)
+    assert follower.created[2:] == [["c"]]
