@@ -66,6 +66,11 @@ def main() -> None:
     rows.limit(7).select("value").write.format("kafka").options(**sink, topic="moved").save()
     run(reader(spark.readStream, "moldau", "moved", startingOffsets="latest"), "moved", after)
     found["moved after"] = sorted(after)
+    # And the other way: the notes in our offsets are nothing to it.
+    back: list[int] = []
+    rows.limit(3).select("value").write.format("kafka").options(**sink, topic="moved").save()
+    run(reader(spark.readStream, "kafka", "moved", startingOffsets="latest"), "moved", back)
+    found["moved back"] = sorted(back)
     print(json.dumps(found))
     spark.stop()
 

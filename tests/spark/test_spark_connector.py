@@ -79,3 +79,8 @@ def test_what_the_connector_writes(found: Found, topic: str) -> None:
 def test_a_checkpoint_of_the_connector_is_continued(found: Found) -> None:
     assert found["moved before"] == list(range(10))
     assert found["moved after"] == list(range(10, 17))
+
+
+@pytest.mark.long
+def test_a_checkpoint_of_ours_is_continued_by_the_connector(found: Found) -> None:
+    assert found["moved back"] == [17, 18, 19]

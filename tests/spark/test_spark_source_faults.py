@@ -14,7 +14,7 @@ from moldau.client.admin.topics import NewTopic, create_topics
 from moldau.client.cluster import Cluster as Client
 from moldau.spark.connection import open_cluster
 from moldau.spark.schema import SOURCE_SCHEMA
-from moldau.spark.source.fetching import RangeFetcher
+from moldau.spark.source.fetching import TaskFetcher
 from moldau.spark.source.ranges import OffsetRange
 from moldau.spark.source.settings import batch_settings
 from moldau.spark.source.stream import stream_reader
@@ -34,8 +34,8 @@ def fragile() -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def fetcher(fragile: Cluster, request: pytest.FixtureRequest) -> Callable[..., RangeFetcher]:
-    def fetcher(**options: str) -> RangeFetcher:
+def fetcher(fragile: Cluster, request: pytest.FixtureRequest) -> Callable[..., TaskFetcher]:
+    def fetcher(**options: str) -> TaskFetcher:
         given = {"kafka.bootstrap.servers": fragile.bootstrap_servers, "subscribe": "rivers"}
         given |= {"kafka.max.partition.fetch.bytes": "1"} | {
             key.replace("_", "."): text for key, text in options.items()
@@ -43,18 +43,18 @@ def fetcher(fragile: Cluster, request: pytest.FixtureRequest) -> Callable[..., R
         settings = batch_settings(given)
         cluster = open_cluster(settings.options)
         request.addfinalizer(cluster.close)
-        return RangeFetcher(cluster, OffsetRange("rivers", 0, 0, BATCHES * ROWS), settings)
+        return TaskFetcher(cluster, (OffsetRange("rivers", 0, 0, BATCHES * ROWS),), settings)
 
     return fetcher
 
 
 @pytest.mark.parametrize("fault", ["disconnect", "kill", "restart"])
-def test_a_broker_that_comes_back(fragile: Cluster, fetcher: Callable[..., RangeFetcher], fault: str) -> None:
+def test_a_broker_that_comes_back(fragile: Cluster, fetcher: Callable[..., TaskFetcher], fault: str) -> None:
     (node,) = fragile.nodes
     found: list[int] = []
     later = threading.Timer(0.3, node.start)
-    for chunk in fetcher():
-        found += [header.base_offset for header in chunk.batches]
+    for _, answer in fetcher():
+        found += [header.base_offset for header in answer.headers]
         if len(found) == 5:
             getattr(node, fault)()
             later.start()
@@ -62,18 +62,18 @@ def test_a_broker_that_comes_back(fragile: Cluster, fetcher: Callable[..., Range
     assert found == list(range(0, BATCHES * ROWS, ROWS))
 
 
-def test_whoever_takes_long_over_a_chunk_is_not_late(fragile: Cluster, fetcher: Callable[..., RangeFetcher]) -> None:
+def test_whoever_takes_long_over_an_answer_is_not_late(fragile: Cluster, fetcher: Callable[..., TaskFetcher]) -> None:
     """The time a task has is for the broker; Spark may keep it waiting for longer than that."""
     found: list[int] = []
-    for chunk in fetcher(kafkaConsumer_pollTimeoutMs="3000", kafka_default_api_timeout_ms="60000"):
-        found += [header.base_offset for header in chunk.batches]
+    for _, answer in fetcher(kafkaConsumer_pollTimeoutMs="3000", kafka_default_api_timeout_ms="60000"):
+        found += [header.base_offset for header in answer.headers]
         if len(found) == 5:
             fragile.nodes[0].disconnect()
             time.sleep(3.5)
     assert found == list(range(0, BATCHES * ROWS, ROWS))
 
 
-def test_a_broker_that_stays_away_ends_the_task(fragile: Cluster, fetcher: Callable[..., RangeFetcher]) -> None:
+def test_a_broker_that_stays_away_ends_the_task(fragile: Cluster, fetcher: Callable[..., TaskFetcher]) -> None:
     (node,) = fragile.nodes
     reading = iter(fetcher(kafkaConsumer_pollTimeoutMs="5000", kafka_default_api_timeout_ms="5000"))
     next(reading)

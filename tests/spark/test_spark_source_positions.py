@@ -19,10 +19,10 @@ from moldau.client.cluster import Cluster as Client
 from moldau.spark.schema import SOURCE_SCHEMA
 from moldau.spark.source import stream
 from moldau.spark.source.loss import DataLoss
-from moldau.spark.source.positions import START, TOPICS
+from moldau.spark.source.positions import ids_in, query_in, start_in, to_position
 from moldau.spark.source.stream import StreamReader, stream_reader
 from moldau.testing import Cluster
-from moldau.types import TopicPartition
+from moldau.types import TopicPartition, uuid_to_text
 
 Make = Callable[..., StreamReader]
 ALL = ReadAllAvailable()
@@ -49,8 +49,8 @@ def through_json(position: Any) -> Any:
 
 
 def bare(position: Any) -> Any:
-    """Without the ids of the topics."""
-    return {name: each for name, each in position.items() if name != TOPICS}
+    """Without the notes."""
+    return {name: each for name, each in position.items() if not name.startswith("@")}
 
 
 def ranges(tasks: Any) -> list[tuple[int, int, int]]:
@@ -73,7 +73,8 @@ def test_the_start_is_fixed_when_asked_twice(node: Cluster, make: Make, create_t
     write(node.bootstrap_servers, topic, 0, rows(4))
     assert reader.initialOffset() == first
     end, tasks = advance(reader, first)
-    assert bare(end) == {topic: {"0": 7}, START: bare(first)}
+    assert bare(end) == {topic: {"0": 7}}
+    assert start_in(end) == {TopicPartition(topic, 0): 3}
     assert tasks == [(0, 3, 7)]
 
 
@@ -94,7 +95,7 @@ def test_a_first_batch_run_again_begins_where_it_began(
     assert ranges(after.partitions(drifted, end)) == tasks == [(0, 3, 7)]
     # The next batch goes on at that end, and its own end carries nothing any more.
     end, tasks = advance(after, end)
-    assert (bare(end), tasks) == ({topic: {"0": 12}}, [(0, 7, 12)])
+    assert (bare(end), start_in(end), tasks) == ({topic: {"0": 12}}, None, [(0, 7, 12)])
 
 
 def test_nothing_new_is_the_same_position_to_the_letter(
@@ -261,7 +262,39 @@ def test_a_checkpoint_without_topic_ids_goes_on(node: Cluster, make: Make, creat
     reader = make(topic)
     end, tasks = advance(reader, {topic: {"0": 2}})
     assert tasks == [(0, 2, 5)]
-    assert set(end[TOPICS]) == {topic}
+    assert set(ids_in(end)) == {topic}
+
+
+def test_notes_are_nothing_to_those_who_look_for_offsets(
+    node: Cluster, make: Make, create_topic: Callable[..., str]
+) -> None:
+    """The form is `{topic: {partition: number}}` throughout, so that Spark's own connector can take it back."""
+    topic = create_topic(2)
+    write(node.bootstrap_servers, topic, 0, rows(5))
+    reader = make(topic)
+    end, _ = advance(reader, through_json(reader.initialOffset()))
+    assert sum(offset for partitions in end.values() for offset in partitions.values()) == 5
+    assert {name.split(" ")[0] for name in end} == {topic, "@query", "@topic", "@start"}
+    assert [partitions for name, partitions in end.items() if name.startswith("@")] == [{}] * 3
+
+
+def test_notes_as_they_were_written_before(node: Cluster, make: Make, create_topic: Callable[..., str]) -> None:
+    topic = create_topic()
+    write(node.bootstrap_servers, topic, 0, rows(5))
+    (id,) = ids_in(make(topic).initialOffset()).values()
+    old = {topic: {"0": 5}, "@topics": {topic: uuid_to_text(id)}, "@start": {topic: {"0": 2}}}
+    assert start_in(old) == {TopicPartition(topic, 0): 2}
+    after = make(topic)
+    assert ranges(after.partitions(through_json(after.initialOffset()), old)) == [(0, 2, 5)]
+    elsewhere = old | {"@topics": {topic: uuid_to_text(bytes(15) + b"x")}}
+    with pytest.raises(DataLoss, match="made anew"):
+        after.latestOffset(elsewhere, ALL)
+
+
+def test_a_first_batch_that_found_no_partitions_began_nowhere() -> None:
+    """Not to be taken for a position that says nothing: what comes later is read from its beginning."""
+    assert start_in(through_json(to_position({}, query="q", start={}))) == {}
+    assert start_in(through_json(to_position({}, query="q"))) is None
 
 
 def test_small_ranges_share_tasks(node: Cluster, make: Make, create_topic: Callable[..., str]) -> None:
@@ -276,17 +309,38 @@ def test_small_ranges_share_tasks(node: Cluster, make: Make, create_topic: Calla
     assert sorted(int(value[1:]) for value in read) == list(range(60))
 
 
+def shown(node: Cluster, group: str) -> dict[TopicPartition, int]:
+    with Client(node.bootstrap_servers) as client:
+        return {where: each.offset for where, each in client.run(committed_positions(group)).items()}
+
+
 def test_lag_tools_see_the_stream(node: Cluster, make: Make, create_topic: Callable[..., str]) -> None:
     topic = create_topic()
     write(node.bootstrap_servers, topic, 0, rows(5))
     reader = make(topic, groupIdPrefix="pipeline")
     end, _ = advance(reader, through_json(reader.initialOffset()))
-    reader.commit(end)
-    with Client(node.bootstrap_servers) as client:
-        positions = client.run(committed_positions(f"pipeline-{topic}"))
-    assert {where: each.offset for where, each in positions.items()} == {TopicPartition(topic, 0): 5}
+    group = f"pipeline-{topic}-{query_in(end)}"
+    assert reader.latestOffset(end, ALL) == end
+    assert shown(node, group) == {TopicPartition(topic, 0): 5}
     # And nothing begins there: a new stream starts where its options say.
     assert bare(make(topic, groupIdPrefix="pipeline").initialOffset()) == {topic: {"0": 0}}
+
+
+def test_each_query_is_a_group_and_stays_it(node: Cluster, make: Make, create_topic: Callable[..., str]) -> None:
+    """Two over the same topic, at different places; one of them is started again."""
+    topic = create_topic()
+    write(node.bootstrap_servers, topic, 0, rows(5))
+    slow, fast = make(topic, maxOffsetsPerTrigger="2"), make(topic)
+    ends = [advance(each, through_json(each.initialOffset()))[0] for each in (slow, fast)]
+    groups = [f"moldau-spark-{topic}-{query_in(end)}" for end in ends]
+    assert groups[0] != groups[1]
+    for each, end in zip((slow, fast), ends, strict=True):
+        each.latestOffset(end, each.getDefaultReadLimit())
+        each.stop()
+    assert [shown(node, group)[TopicPartition(topic, 0)] for group in groups] == [2, 5]
+    again = make(topic, maxOffsetsPerTrigger="2")
+    end, tasks = advance(again, ends[0])
+    assert (query_in(end), tasks) == (query_in(ends[0]), [(0, 2, 4)])
 
 
 def test_a_group_that_refuses_stops_nothing(
@@ -307,13 +361,14 @@ def test_a_group_that_refuses_stops_nothing(
         with caplog.at_level(logging.WARNING, "moldau.spark.source"):
             reader.commit(end)
             reader.commit(end)
+            reader.latestOffset(end, ALL)
     finally:
         consumer.close()
     (record,) = caplog.records  # said once
     assert "the group taken cannot show how far the stream is" in record.getMessage()
     reader.commit(end)
-    with Client(node.bootstrap_servers) as client:
-        assert client.run(committed_positions("taken"))[TopicPartition(topic, 0)].offset == 5
+    reader.stop()
+    assert shown(node, "taken") == {TopicPartition(topic, 0): 5}
 
 
 def test_what_is_shipped_to_workers_has_no_connection(

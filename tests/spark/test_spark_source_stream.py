@@ -17,7 +17,7 @@ from moldau.admin import KafkaAdminClient, NewPartitions, NewTopic
 from moldau.client.admin.groups import committed_positions
 from moldau.client.admin.offsets import delete_records
 from moldau.client.cluster import Cluster as Client
-from moldau.spark.source.positions import from_position
+from moldau.spark.source.positions import from_position, query_in
 from moldau.testing import Cluster
 from moldau.types import TopicPartition
 
@@ -85,7 +85,8 @@ def test_batches_progress_and_restart(run: Run, node: Cluster, create_topic: Cal
     assert run.finish(**{**options, "startingOffsets": "latest"}) == list(range(40, 47))
     # All of it is shown to lag tools, although Spark tells a source of its last batch only in the next run.
     with Client(node.bootstrap_servers) as client:
-        positions = client.run(committed_positions(f"lag-{topic}"))
+        query = query_in(json.loads(run.query.lastProgress.sources[0].endOffset))
+        positions = client.run(committed_positions(f"lag-{topic}-{query}"))
     assert {where: each.offset for where, each in positions.items()} == {
         TopicPartition(topic, 0): 30,
         TopicPartition(topic, 1): 17,

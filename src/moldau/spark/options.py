@@ -152,6 +152,7 @@ _KAFKA_SECURITY: Final = (
 )
 _KAFKA_READING: Final = (
     "check.crcs",
+    "client.rack",
     "fetch.max.bytes",
     "fetch.max.wait.ms",
     "fetch.min.bytes",
@@ -183,7 +184,7 @@ _KAFKA_INERT: Final = (
     "allow.auto.create.topics",
     "auto.include.jmx.reporter",
     "client.dns.lookup",
-    "client.rack",
+    "client.rack",  # of a sink; a source reads from the replica that is closest to it
     "connections.max.idle.ms",
     "enable.metrics.push",
     "exclude.internal.topics",

@@ -148,8 +148,10 @@ def test_a_batch_neither_starts_at_its_end_nor_ends_at_its_start() -> None:
 
 
 def test_the_group_has_the_same_name_in_every_run() -> None:
-    assert stream_settings(BASE).group_id == "moldau-spark-rivers"
-    assert stream_settings({**BASE, "groupIdPrefix": "mine"}).group_id == "mine-rivers"
-    assert stream_settings({**BASE, "groupIdPrefix": "mine", "kafka.group.id": "this"}).group_id == "this"
+    assert stream_settings(BASE).group.id("5f0c") == "moldau-spark-rivers-5f0c"
+    assert stream_settings(BASE).group.id("") == ""  # not before the query has a name that stays
+    assert stream_settings({**BASE, "groupIdPrefix": "mine"}).group.id("5f0c") == "mine-rivers-5f0c"
+    given = stream_settings({**BASE, "groupIdPrefix": "mine", "kafka.group.id": "this"}).group
+    assert given.id("5f0c") == given.id("") == "this"
     long = stream_settings({**BASE, "subscribe": ",".join(f"topic-{number}" for number in range(100))})
-    assert len(long.group_id) < 60
+    assert len(long.group.id("5f0c")) < 60

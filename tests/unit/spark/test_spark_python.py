@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from moldau.spark.options import OptionError
@@ -36,6 +37,56 @@ def test_the_package_is_found_without_activating_its_environment(tmp_path: Path)
     assert told(str(Path(sys.executable).parent)) == "None"
 
 
+QUICK = """
+import os
+from moldau.spark.interpreter import start_quickly
+start_quickly()
+print(os.environ["PYSPARK_PYTHON"])
+"""
+
+
+def started(tmp_path: Path, **more: str) -> str:
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYSPARK_PYTHON", "SPARK_HOME")}
+    environment |= {"XDG_CACHE_HOME": str(tmp_path / "a cache"), **more}
+    done = subprocess.run([sys.executable, "-c", QUICK], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_processes_of_a_local_session_import_what_is_compiled(tmp_path: Path) -> None:
+    """Spark puts archives in front of the path, out of which every process would compile PySpark again."""
+    python = started(tmp_path)
+    archives = Path(pyspark.__file__).parent / "python" / "lib"
+    (tmp_path / "mine").mkdir()
+    path = ":".join([str(archives / "pyspark.zip"), *map(str, archives.glob("py4j*.zip")), str(tmp_path / "mine")])
+    word = "import pyspark, py4j, sys, os; print(pyspark.__file__, py4j.__file__, sys.argv, os.environ['PYTHONPATH'])"
+    seen = {}
+    for each in (sys.executable, python):
+        done = subprocess.run(
+            [each, "-c", word, "a:b c"], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        seen[each] = done.stdout.strip()
+    assert "pyspark.zip" in seen[sys.executable]
+    assert ".zip" not in seen[python]
+    assert seen[python].endswith(f"['-c', 'a:b c'] {tmp_path / 'mine'}")
+
+
+def test_a_python_that_was_chosen_and_a_spark_elsewhere_are_left_alone(tmp_path: Path) -> None:
+    assert started(tmp_path, PYSPARK_PYTHON="mine") == "mine"
+    assert started(tmp_path, SPARK_HOME=str(tmp_path)) == sys.executable
+
+
+def test_the_driver_side_of_a_stream_imports_little() -> None:
+    """Spark starts a process for it with every query, and the query waits."""
+    word = "import sys, moldau.spark.source.stream; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", word], capture_output=True, text=True, check=True)
+    found = set(done.stdout.split())
+    assert "moldau.client.admin.offsets" in found
+    for heavy in ("messages.fetch", "messages.offset_commit", "messages.create_topics", "records"):
+        assert f"moldau.protocol.{heavy}" not in found
+    assert not {"zstandard", "cramjam", "lz4"} & found
+
+
 def test_options_are_checked_when_a_frame_is_loaded() -> None:
     given = {"kafka.bootstrap.servers": "127.0.0.1:9092", "subscribe": "rivers"}
     assert "value" in check_options(given).fieldNames()
@@ -53,7 +104,7 @@ def test_options_are_checked_when_a_frame_is_loaded() -> None:
 
 def test_how_far_a_stream_is_behind() -> None:
     topics = {
-        "endOffset": '{"a": {"0": 7, "1": 2}, "@topics": {"a": "x"}, "@start": {"a": {"0": 0}}}',
+        "endOffset": '{"a": {"0": 7, "1": 2}, "@topic a x": {}, "@topics": {"a": "x"}, "@start": {"a": {"0": 0}}}',
         "latestOffset": '{"a": {"0": 10, "1": 2, "2": 6}}',
     }
     other = {"endOffset": '{"logOffset": 3}', "latestOffset": None}

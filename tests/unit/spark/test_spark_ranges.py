@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moldau.spark.source.positions import from_position, to_position
-from moldau.spark.source.ranges import OffsetRange, lag, limited, offset_ranges, shared_tasks, split_ranges
+from moldau.spark.source.ranges import OffsetRange, at_once, lag, limited, offset_ranges, shared_tasks, split_ranges
 from moldau.types import TopicPartition
 
 A, B, C = (TopicPartition("rivers", number) for number in range(3))
@@ -108,3 +108,9 @@ def test_many_tiny_ranges_become_few_tasks_and_large_ones_stay_alone() -> None:
     assert shared_tasks(tiny[:8]) == [(each,) for each in tiny[:8]]
     large = OffsetRange("rivers", 200, 0, 1_000_000)
     assert (large,) in shared_tasks([*tiny, large])
+
+
+def test_what_a_task_reads_at_once_has_each_partition_once() -> None:
+    first, second, other = OffsetRange(*A, 0, 5), OffsetRange(*A, 5, 9), OffsetRange(*B, 0, 3)
+    assert at_once((first, other)) == [(first, other)]
+    assert at_once((first, second, other)) == [(first,), (second, other)]

@@ -7,7 +7,7 @@ control batches lie in between, and with read_committed the records of aborted t
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from struct import Struct
 from typing import Any, Final, NamedTuple
 
@@ -71,7 +71,7 @@ class FetchedRecords:
         if end > _MAGIC_AT and data[_MAGIC_AT] < 2:
             data = memoryview(up_convert(data, 0, end, check_crc=check_crc))
             end = len(data)
-        self._data = data
+        self.data = data
         self.headers: Sequence[BatchHeader] = scan_batches(data, 0, end, check_crc=check_crc)
         headers = self.headers
         self._batches: deque[BatchHeader] = deque(headers)
@@ -159,10 +159,17 @@ class FetchedRecords:
         if self.done:
             self.position = max(self.position, self.next_position)
 
+    def shown(self) -> Iterator[tuple[BatchHeader, int]]:
+        """Takes the batches that are to be seen, each with its place in `data`, for those who decode by themselves."""
+        while self._batches:
+            header, at = self._next()
+            if self._shows(header, at):
+                yield header, at
+
     def _uncompressed(self, header: BatchHeader, at: int) -> tuple[Any, int, int]:
         """Kept for the batch that is being taken in parts."""
         if self._body is None or self._body[0] is not header:
-            self._body = header, batch_body(header, self._data, at)
+            self._body = header, batch_body(header, self.data, at)
         return self._body[1]
 
     def _open(self) -> BatchCursor | None:
@@ -170,7 +177,7 @@ class FetchedRecords:
             header, at = self._next()
             if not self._shows(header, at):
                 continue
-            body, start, end = batch_body(header, self._data, at)
+            body, start, end = batch_body(header, self.data, at)
             self._reading = header
             topic, partition = self.where
             return BatchCursor(header, body, start, end, topic, partition, self.position, *self._deserializers[:2])
@@ -183,7 +190,7 @@ class FetchedRecords:
 
     def _shows(self, header: BatchHeader, at: int) -> bool:
         if self._hidden is not None:
-            marker = decode_batch(self._data, at, at + header.size, check_crc=False) if header.is_control else []
+            marker = decode_batch(self.data, at, at + header.size, check_crc=False) if header.is_control else []
             if not self._hidden.shows(header, marker):
                 return False
         return not header.is_control and header.last_offset >= self.position

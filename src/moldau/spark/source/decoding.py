@@ -1,4 +1,4 @@
-"""Chunks of a log as Arrow batches, in the columns Spark asked for. No Python object is made per record.
+"""What was fetched as Arrow batches, in the columns Spark asked for. No Python object is made per record.
 
 The kernel writes Arrow's buffers directly, and they are handed over as they are. What is the same in every row (topic,
 partition, kind of timestamp) is made once and lent to each batch. Columns nobody asked for are walked over.
@@ -14,9 +14,8 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from moldau.client.fetching import AbortedFilter
-from moldau.protocol.records import BatchHeader, ColumnBuilder, Columns, batch_body, decode_batch
-from moldau.spark.source.fetching import Chunk
+from moldau.client.consumer.fetched import FetchedRecords
+from moldau.protocol.records import ColumnBuilder, Columns, batch_body
 from moldau.spark.source.ranges import OffsetRange
 
 # An Arrow batch is closed at the end of an answer if it has this many rows: below, Spark's cost per batch shows.
@@ -26,36 +25,44 @@ _MOST_ROWS: Final = 100_000
 _MOST_BYTES: Final = 32 * 1024 * 1024
 
 
-def arrow_batches(
-    chunks: Iterable[Chunk], wanted: OffsetRange, schema: StructType, *, committed_only: bool
-) -> Iterator[Any]:
-    """The records of the range, without control records and, if so asked, without those of aborted transactions."""
-    arrays = ArrowRows(schema, wanted)
-    builder = arrays.builder()
-    kind = 0
-    for chunk in chunks:
-        hidden = AbortedFilter(chunk.aborted) if committed_only else None
-        after = 0
-        for header in chunk.batches:
-            at, after = after, after + header.size
-            if hidden is not None and not hidden.shows(header, _marker(header, chunk, at)):
-                continue
-            if header.is_control or header.base_offset >= wanted.end or header.last_offset < chunk.position:
-                continue
+def arrow_batches(answers: Iterable[tuple[OffsetRange, FetchedRecords]], schema: StructType) -> Iterator[Any]:
+    """The records of ranges, without control records and, if the answers say so, those of aborted transactions."""
+    open_: dict[OffsetRange, _Filling] = {}
+    for wanted, answer in answers:
+        filling = open_.get(wanted)
+        if filling is None:
+            filling = open_[wanted] = _Filling(wanted, schema)
+        yield from filling.add(answer)
+    for filling in open_.values():
+        yield from filling.rest()
+
+
+class _Filling:
+    """The Arrow batch that is being made of one range."""
+
+    def __init__(self, wanted: OffsetRange, schema: StructType) -> None:
+        self._wanted = wanted
+        self._arrays = ArrowRows(schema, wanted)
+        self._builder = self._arrays.builder()
+        self._kind = 0
+
+    def add(self, answer: FetchedRecords) -> Iterator[Any]:
+        builder, position, end = self._builder, answer.position, self._wanted.end
+        for header, at in answer.shown():
+            if header.base_offset >= end:
+                break
             full = builder.rows + header.count > _MOST_ROWS or builder.size + header.size > _MOST_BYTES
-            if builder.rows and (full or header.timestamp_type != kind):
-                yield arrays.batch(builder.finish(), kind)
-            kind = header.timestamp_type
-            body, start, end = batch_body(header, chunk.data, at)
-            builder.append(header, body, start, end, first_offset=chunk.position, end_offset=wanted.end)
+            if full or header.timestamp_type != self._kind:
+                yield from self.rest()
+            self._kind = header.timestamp_type
+            body, first, last = batch_body(header, answer.data, at)
+            builder.append(header, body, first, last, first_offset=position, end_offset=end)
         if builder.rows >= _ENOUGH_ROWS:
-            yield arrays.batch(builder.finish(), kind)
-    if builder.rows:
-        yield arrays.batch(builder.finish(), kind)
+            yield from self.rest()
 
-
-def _marker(header: BatchHeader, chunk: Chunk, at: int) -> Any:
-    return decode_batch(chunk.data, at, at + header.size, check_crc=False) if header.is_control else []
+    def rest(self) -> Iterator[Any]:
+        if self._builder.rows:
+            yield self._arrays.batch(self._builder.finish(), self._kind)
 
 
 class ArrowRows:

@@ -74,6 +74,16 @@ def shared_tasks(ranges: list[OffsetRange], *, least: int | None = None, most: i
     return [*((each,) for each in ranges if each.size > _SMALL), *shared, tuple(filling)]
 
 
+def at_once(task: Task) -> list[Task]:
+    """The parts of a task that can be read together: each has a partition only once."""
+    parts: list[dict[TopicPartition, OffsetRange]] = [{}]
+    for each in task:
+        if each.where in parts[-1]:
+            parts.append({})
+        parts[-1][each.where] = each
+    return [tuple(part.values()) for part in parts]
+
+
 def split_ranges(
     ranges: Iterable[OffsetRange], *, min_partitions: int | None = None, max_records: int | None = None
 ) -> list[OffsetRange]:

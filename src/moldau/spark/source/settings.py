@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from moldau.client.admin.offsets import EARLIEST, LATEST, IsolationLevel
-from moldau.client.fetching import FetchLimits
 from moldau.spark.options import OptionError, Options, Use, as_flag
 from moldau.spark.schema import source_schema
 from moldau.spark.security import security_options
@@ -33,6 +32,15 @@ _GROUP_PREFIX: Final = "moldau-spark"
 _LONGEST_GROUP: Final = 200
 
 
+class FetchSizes(NamedTuple):
+    """How much an answer may hold and how long it may take: `FetchLimits`, without what comes with that module."""
+
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    partition_bytes: int
+
+
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
     options: Options
@@ -48,14 +56,28 @@ class SourceSettings:
     min_offsets: int | None
     max_delay_ms: int
     isolation: IsolationLevel
-    limits: FetchLimits
+    fetch: FetchSizes
+    # Where the workers are: brokers name the closest replica to those who say it.
+    rack: str
     check_crc: bool
     poll_timeout: float
     # How much longer than the agreed waiting time an answer may take before the connection counts as lost.
     request_timeout: float
     retries: int
     retry_interval: float
-    group_id: str
+    group: Group
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Where lag tools find a stream: under the id that was given, or one that ends with the name of the query."""
+
+    given: str
+    prefix: str
+
+    def id(self, query: str) -> str:
+        """The same in every run of a query. Empty if that has no name yet, and the user gave none."""
+        return self.given or (f"{self.prefix}-{query}" if query else "")
 
 
 def check_options(given: Mapping[str, str]) -> StructType:
@@ -105,13 +127,14 @@ def _settings(options: Options, start: Bound, end: Bound) -> SourceSettings:
         min_offsets=least,
         max_delay_ms=options.duration_ms("maxTriggerDelay", "15m"),
         isolation=_isolation(options),
-        limits=_limits(options),
+        fetch=_fetch(options),
+        rack=options.kafka.get("client.rack", "").strip(),
         check_crc=as_flag("kafka.check.crcs", options.kafka.get("check.crcs", "true")),
         poll_timeout=_number(options, "kafkaConsumer.pollTimeoutMs", 120_000) / 1000,
         request_timeout=options.setting("request.timeout.ms", 30_000, 1) / 1000,
         retries=_number(options, "fetchOffset.numRetries", 3, least=0),
         retry_interval=_number(options, "fetchOffset.retryIntervalMs", 1000, least=0) / 1000,
-        group_id=_group_id(options, subscription),
+        group=_group(options, subscription),
     )
 
 
@@ -122,8 +145,8 @@ def _isolation(options: Options) -> IsolationLevel:
     return _ISOLATION[value]
 
 
-def _limits(options: Options) -> FetchLimits:
-    return FetchLimits(
+def _fetch(options: Options) -> FetchSizes:
+    return FetchSizes(
         max_wait_ms=options.setting("fetch.max.wait.ms", 500),
         min_bytes=options.setting("fetch.min.bytes", 1),
         max_bytes=options.setting("fetch.max.bytes", _FETCH_BYTES, 1),
@@ -136,11 +159,9 @@ def _number(options: Options, name: str, default: int, least: int = 1) -> int:
     return default if number is None else number
 
 
-def _group_id(options: Options, subscription: Subscription) -> str:
-    """Where lag tools find the stream: the same name in every run, so it cannot hold anything made up at the start."""
-    given = options.kafka.get("group.id", "").strip()
-    if given:
-        return given
+def _group(options: Options, subscription: Subscription) -> Group:
     prefix = (options.text("groupIdPrefix") or _GROUP_PREFIX).strip()
     name = f"{prefix}-{subscription.text}"
-    return name if len(name) <= _LONGEST_GROUP else f"{prefix}-{sha256(subscription.text.encode()).hexdigest()[:16]}"
+    if len(name) > _LONGEST_GROUP:
+        name = f"{prefix}-{sha256(subscription.text.encode()).hexdigest()[:16]}"
+    return Group(options.kafka.get("group.id", "").strip(), name)

@@ -4,15 +4,18 @@ Spark keeps the end of every batch in its checkpoint, and never the place where 
 again, several times, and once more after a restart before the first batch was finished. "latest" would be somewhere
 else each time, and records would be read twice or never. So the end of the first batch carries its beginning with it,
 and a first batch that is run again begins where it says. And every end carries the ids of its topics: offsets say
-nothing about another topic that was made under the same name, however many records it has.
+nothing about another topic that was made under the same name, however many records it has. And it carries a name for
+the query, drawn with the first batch, because Spark gives it none that a source could see.
 
 One object of this class lives in a process beside the driver for as long as the query runs; Spark makes others to ship
-to its workers, which only read.
+to its workers, which only read. Spark starts that process anew with every query and waits for it, so nothing that only
+workers need is imported here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from secrets import token_hex
 from time import monotonic
 from typing import Any
 
@@ -32,9 +35,17 @@ from moldau.spark.schema import check_schema
 from moldau.spark.source.group import GroupPositions
 from moldau.spark.source.loss import report_loss
 from moldau.spark.source.offsets import OffsetReader
-from moldau.spark.source.positions import START, Position, from_position, ids_in, in_words, renewed, to_position
+from moldau.spark.source.positions import (
+    Position,
+    from_position,
+    ids_in,
+    in_words,
+    query_in,
+    renewed,
+    start_in,
+    to_position,
+)
 from moldau.spark.source.ranges import OffsetRange, Offsets, lag, limited, offset_ranges, shared_tasks, split_ranges
-from moldau.spark.source.reading import read_task
 from moldau.spark.source.settings import SourceSettings, stream_settings
 from moldau.types import Uuid
 
@@ -52,6 +63,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._initial: Position | None = None
         self._latest: Offsets | None = None
         self._ids: dict[str, Uuid] = {}
+        # The name of the query, if no position has one yet.
+        self._drawn = token_hex(4)
         # With trigger(availableNow=True): where everything ended when the run began.
         self._target: Offsets | None = None
         self._last_batch = float("-inf")
@@ -83,26 +96,29 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """The end of the next batch; `start` itself, to the letter, when there is nothing to do."""
-        began = from_position(start)
+        began, query = from_position(start), query_in(start)
         # Asked about the next batch, so done with the one before; `commit` would say so one batch later.
-        self._asking.group.show(began)
+        self._asking.group.show(query, began)
         self._latest = self._fetch_latest(began) if self._target is None else self._target
         anew = renewed(ids_in(start), self._ids)
         began = self._without(began, anew)
         end = self._latest if isinstance(limit, ReadAllAvailable) else self._bounded(began, self._latest)
-        if START not in start and start == self._initial:
-            return {**to_position(end, self._ids), START: to_position(from_position(start))}
-        return start if end == began and not anew else to_position(end, self._ids)
+        named = query or self._drawn
+        if start_in(start) is None and start == self._initial:
+            return to_position(end, self._ids, query=named, start=from_position(start))
+        if end == began and not anew:
+            self._asking.group.settle()  # nothing follows that would be held up by it, and this may be the end
+            return start
+        return to_position(end, self._ids, query=named)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
         return None if self._latest is None else to_position(self._latest)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        if START in end and start == self._initial:
-            start = end[START]
         settings = self._settings
         ids = ids_in(end)
-        began = self._without(from_position(start), renewed(ids_in(start), ids))
+        first = start_in(end) if start == self._initial else None
+        began = self._without(from_position(start), renewed(ids_in(start), ids)) if first is None else first
         ranges = self._ranges(began, from_position(end), ids)
         ranges = split_ranges(ranges, min_partitions=settings.min_partitions, max_records=settings.max_records)
         tasks = shared_tasks(ranges, least=settings.min_partitions, most=settings.max_records)
@@ -110,16 +126,19 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def commit(self, end: dict[str, Any]) -> None:
         """Lag tools are told; nothing ever resumes from what they see."""
-        self._asking.group.show(from_position(end), again=True)
+        self._asking.group.show(query_in(end), from_position(end), again=True)
 
     def stop(self) -> None:
         if self._open is not None:
+            self._open.group.settle()
             self._open.cluster.close()
             self._open = None
 
     # ------------------------------------------------------------------------------------- what a worker does
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
+        from moldau.spark.source.reading import read_task
+
         return read_task(partition.value, self._settings, self._schema)
 
     # ------------------------------------------------------------------------------------------------- inside
@@ -190,4 +209,4 @@ class _Open:
     def __init__(self, settings: SourceSettings) -> None:
         self.cluster: Cluster = open_cluster(settings.options)
         self.offsets = OffsetReader(self.cluster, settings)
-        self.group = GroupPositions(self.cluster, settings.group_id)
+        self.group = GroupPositions(self.cluster, settings.group)
