@@ -21,7 +21,7 @@ from moldau.controller.controller import Controller
 from moldau.coordinator.group.coordinator import GroupCoordinator
 from moldau.coordinator.txn.coordinator import TransactionCoordinator
 from moldau.coordinator.txn.settings import TransactionSettings
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, settle
 from moldau.errors import MoldauError
 from moldau.metadata.loader import MetadataLoader
 from moldau.metadata.producer_id_pool import ProducerIdPool
@@ -231,10 +231,10 @@ class Node:
         self.logs.broker_epoch = self.lifecycle.epoch
         settled: Deferred[None] = Deferred()
         settled.then(self._serve)
-        self.slicer.run_into(self.replicas.settle(), settled)
+        settle(settled, lambda: self.slicer.run(self.replicas.settle(), lambda: not self._stopping))
 
     def _serve(self, _value: None, error: BaseException | None) -> None:
-        if error is not None:
+        if error is not None and not self._stopping:
             self._fail(error)
         if self._stopping or self.failure is not None:
             return

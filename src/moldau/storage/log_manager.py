@@ -205,7 +205,9 @@ class LogManager:
 
     def set_aside(self, partition: TopicPartition) -> None:
         """Takes a log that belongs to no partition of the cluster out of the way (`strays`)."""
-        self._retire(partition, self.strays.mark(self._logs[partition]))
+        log = self._logs.get(partition)
+        if log is not None:
+            self._retire(partition, self.strays.mark(log))
 
     def exchange(self, partition: TopicPartition) -> Log:
         """Puts the future log of a partition in the place of its current one, which is deleted; returns the new one.

@@ -55,7 +55,7 @@ def test_what_is_in_a_durable_log_is_forced_before_clients_are_let_in(tmp_path: 
     node = Node(BrokerConfig.parse({"log.dirs": str(home), "listeners": "PLAINTEXT://127.0.0.1:0"}), runtime)
     ready = []
     node.start(ready.append)
-    for _ in range(2000):
+    for _ in range(30_000):
         if len(workers.held) == 3:
             break
         runtime.loop.call_later(0.002, runtime.loop.stop)
@@ -67,7 +67,7 @@ def test_what_is_in_a_durable_log_is_forced_before_clients_are_let_in(tmp_path: 
     assert (ready, [log.high_watermark for log in logs]) == ([], [0, 0, 0])
     node.server.serve = lambda serve=node.server.serve: (ready.append([log.high_watermark for log in logs]), serve())
     workers.let_go()
-    for _ in range(2000):
+    for _ in range(30_000):
         if ready:
             break
         runtime.loop.call_later(0.002, runtime.loop.stop)

@@ -40,7 +40,7 @@ def killed(node, tmp_path):
 
 def turns(node, condition):
     loop = node.runtime.loop
-    for _ in range(2000):
+    for _ in range(30_000):
         if condition():
             return
         loop.call_later(0.002, loop.stop)

@@ -180,3 +180,16 @@ def test_one_that_fails_is_nobody_else_s_trouble(
     assert len(broken.finished) == 1
     assert ("Broken" in caplog.text) == (breaks == "finish" or how == "check")
     assert purgatory.waiting == 0
+
+
+def test_who_is_not_ready_when_his_key_is_looked_at_goes_on_waiting(time: FakeTime) -> None:
+    purgatory: Purgatory[str] = Purgatory("test", time, time)
+    early, late = Waiting(), Waiting()
+    for operation in (early, late):
+        purgatory.wait(operation, ["key"], 1000)
+    early.is_ready = True
+    assert purgatory.check("key") == 1
+    assert (early.finished, late.finished, purgatory.waiting) == (["done"], [], 1)
+    late.is_ready = True
+    assert purgatory.check("key") == 1
+    assert (late.finished, "key" in purgatory.watched) == (["done"], False), "and nobody is watched in vain"
