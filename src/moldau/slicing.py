@@ -17,11 +17,12 @@ from types import GeneratorType
 from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from moldau.deferred import Deferred, pass_on
+from moldau.types import TopicPartition
 
 T = TypeVar("T")
 U = TypeVar("U")
 H = TypeVar("H", bound=Hashable)
-C = TypeVar("C", str, bytes, tuple[bytes, int])
+C = TypeVar("C", str, bytes, tuple[bytes, int], TopicPartition)
 
 # What is yielded does not matter to whoever runs the work.
 Work: TypeAlias = Generator[Any, None, T]

@@ -223,3 +223,18 @@ def test_a_group_of_very_many_topics_is_described_in_slices() -> None:
     assert pauses > 2 * TOPICS / COARSEST
     (member,) = run_whole(world.groups.describe_consumer_group("g")).members
     assert len(member.assignment.topic_partitions) == len(member.target_assignment.topic_partitions) == TOPICS
+
+
+@pytest.mark.parametrize("stable", [True, False])
+def test_all_offsets_of_a_group_are_fetched_and_deleted_in_slices(stable: bool) -> None:
+    world = GroupWorld(hurry=True)
+    names = world.create_topics(TOPICS)
+    commit(world, "g", names)
+    asked = OffsetFetchRequestGroup(group_id="g", topics=None)
+    found, slices = slices_of(world, world.groups.fetch_offsets(asked, require_stable=stable))
+    assert {topic.name for topic in found.topics} == set(names)
+    assert slices > TOPICS / COARSEST
+    (deleted,), slices = slices_of(world, world.groups.delete_groups(["g"]))
+    assert deleted.error_code == ErrorCode.NONE
+    assert slices > 3 * TOPICS / COARSEST
+    assert len(world.shard.offsets) == 0

@@ -86,6 +86,7 @@ class GroupCoordinator:
         self._clock = clock
         self._random = random
         self.patterns = patterns = PatternResolver(workers, loop)
+        self._slicer = Slicer(loop, clock) if slicer is None else slicer
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
             OFFSETS_TOPIC,
             RECORD_TYPES,
@@ -96,7 +97,7 @@ class GroupCoordinator:
             load_slice=config.offsets_load_buffer_size,
             commit_timeout_ms=config.offsets_commit_timeout_ms,
             compression=config.offsets_topic_compression_codec,
-            slicer=slicer,
+            slicer=self._slicer,
         )
 
     # ------------------------------------------------------------------------------------------------- from the node
@@ -242,19 +243,24 @@ class GroupCoordinator:
     def fetch_offsets(
         self, request: fetches.OffsetFetchRequestGroup, *, require_stable: bool
     ) -> Deferred[fetches.OffsetFetchResponseGroup]:
+        def newest(shard: GroupShard) -> Work[Result[fetches.OffsetFetchResponseGroup]]:
+            return Result((), (yield from shard.fetches.fetch(request, None, require_stable=True)))
+
         if require_stable:
-            written = self._write(
-                "fetch offsets",
-                request.group_id,
-                lambda shard: Result((), shard.fetches.fetch(request, None, require_stable=True)),
-            )
+            answer = self._write("fetch offsets", request.group_id, newest)
         else:
-            written = self._read(
+            answer = Deferred()
+            self._slicer.run_into(self._fetch_committed(request), answer)
+        return recovered(answer, lambda error: fetch_refused(request, error))
+
+    def _fetch_committed(self, request: fetches.OffsetFetchRequestGroup) -> Work[fetches.OffsetFetchResponseGroup]:
+        return (
+            yield from self._look(
                 "fetch offsets",
                 request.group_id,
                 lambda shard, committed: shard.fetches.fetch(request, committed, require_stable=False),
             )
-        return recovered(written, lambda error: fetch_refused(request, error))
+        )
 
     def delete_offsets(
         self, request: offset_deletion.OffsetDeleteRequest
@@ -281,7 +287,9 @@ class GroupCoordinator:
     def describe_group(self, group_id: str, version: int) -> Work[describe_classic.DescribedGroup]:
         try:
             work = self._look(
-                group_id, lambda shard, committed: listing.describe_classic(shard.groups, group_id, committed, version)
+                "describe",
+                group_id,
+                lambda shard, committed: listing.describe_classic(shard.groups, group_id, committed, version),
             )
         except KafkaError as error:
             return describe_classic.DescribedGroup(group_id=group_id, error_code=error.code)
@@ -294,6 +302,7 @@ class GroupCoordinator:
                 # Of classic groups that is an id like any other, whose group nobody can join.
                 raise KafkaError(ErrorCode.INVALID_GROUP_ID)
             work = self._look(
+                "describe",
                 group_id,
                 lambda shard, committed: listing.describe_consumer(
                     shard.groups, group_id, committed, image, shard.update.default_assignor
@@ -324,16 +333,8 @@ class GroupCoordinator:
             return refused
         return self.runtime.write(name, partition, operation)
 
-    def _read(self, name: str, group_id: str, operation: Callable[[GroupShard, int], T]) -> Deferred[T]:
-        answer: Deferred[T] = Deferred()
-        try:
-            answer.resolve(self.runtime.read(name, self.runtime.partition_of(group_id), operation))
-        except KafkaError as error:
-            answer.fail(error)
-        return answer
-
-    def _look(self, group_id: str, operation: Callable[[GroupShard, int], T]) -> T:
-        return self.runtime.read("describe", self.runtime.partition_of(group_id), operation)
+    def _look(self, name: str, group_id: str, operation: Callable[[GroupShard, int], T]) -> T:
+        return self.runtime.read(name, self.runtime.partition_of(group_id), operation)
 
 
 def _on_failure(written: Deferred[None], answer: Deferred[T], build: Callable[[KafkaError], T]) -> None:

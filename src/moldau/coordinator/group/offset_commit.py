@@ -20,6 +20,7 @@ from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.messages import offset_commit as messages
 from moldau.protocol.messages import offset_delete as deletion
 from moldau.protocol.messages import txn_offset_commit as transactional
+from moldau.slicing import Work, in_order, pieces
 from moldau.types import ZERO_UUID, TopicPartition, Uuid
 
 _MEMBER_EPOCHS_SINCE = 9
@@ -162,11 +163,17 @@ class OffsetCommits:
                     records.append(offset_tombstone(request.group_id, where))
         return Result(records, response)
 
-    def tombstones(self, group_id: str) -> list[CoordinatorRecord]:
+    def tombstones(self, group_id: str) -> Work[list[CoordinatorRecord]]:
         """For every offset of the group, pending ones included."""
         partitions = set(self._store.of_group(group_id))
-        partitions |= {partition for _, group, partition, _ in self._store.pending() if group == group_id}
-        return [offset_tombstone(group_id, partition) for partition in sorted(partitions)]
+        for some in pieces(self._store.pending()):
+            partitions.update(partition for _, group, partition, _ in some if group == group_id)
+            yield
+        records: list[CoordinatorRecord] = []
+        for found in pieces((yield from in_order(partitions))):
+            records += [offset_tombstone(group_id, partition) for partition in found]
+            yield
+        return records
 
     def forget_topics(self, topics: set[str]) -> Iterator[CoordinatorRecord | None]:
         """The topics were deleted: a topic of the same name created later must not start in the middle."""

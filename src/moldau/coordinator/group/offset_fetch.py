@@ -16,6 +16,7 @@ from moldau.protocol.messages.offset_fetch import (
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
+from moldau.slicing import Work, pieces
 from moldau.types import ZERO_UUID, TopicPartition, Uuid
 
 
@@ -26,7 +27,7 @@ class OffsetFetches:
 
     def fetch(
         self, request: OffsetFetchRequestGroup, committed: int | None, *, require_stable: bool
-    ) -> OffsetFetchResponseGroup:
+    ) -> Work[OffsetFetchResponseGroup]:
         """`committed` is the offset to read as of; None for the newest state."""
         response = OffsetFetchResponseGroup(group_id=request.group_id)
         group = (
@@ -39,7 +40,7 @@ class OffsetFetches:
             group.check_fetch(request.member_id, request.member_epoch, committed)
         if request.topics is None:
             if known:
-                self._fetch_all(request.group_id, response, committed, require_stable)
+                yield from self._fetch_all(request.group_id, response, committed, require_stable)
             return response
         for topic in request.topics:
             row = OffsetFetchResponseTopics(name=topic.name, topic_id=topic.topic_id)
@@ -50,18 +51,21 @@ class OffsetFetches:
                 if found is not None and _other_topic(found.topic_id, topic.topic_id):
                     found = None
                 row.partitions.append(self._partition(request.group_id, where, found, require_stable))
+            yield
         return response
 
     def _fetch_all(
         self, group_id: str, response: OffsetFetchResponseGroup, committed: int | None, require_stable: bool
-    ) -> None:
+    ) -> Work[None]:
         rows: dict[str, OffsetFetchResponseTopics] = {}
-        for where, found in self._store.of_group(group_id, committed).items():
-            row = rows.get(where.topic)
-            if row is None:
-                row = rows[where.topic] = OffsetFetchResponseTopics(name=where.topic, topic_id=found.topic_id)
-                response.topics.append(row)
-            row.partitions.append(self._partition(group_id, where, found, require_stable))
+        for some in pieces(self._store.of_group(group_id, committed).items()):
+            for where, found in some:
+                row = rows.get(where.topic)
+                if row is None:
+                    row = rows[where.topic] = OffsetFetchResponseTopics(name=where.topic, topic_id=found.topic_id)
+                    response.topics.append(row)
+                row.partitions.append(self._partition(group_id, where, found, require_stable))
+            yield
 
     def _partition(
         self, group_id: str, where: TopicPartition, found: CommittedOffset | None, require_stable: bool

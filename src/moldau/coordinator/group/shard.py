@@ -106,13 +106,14 @@ class GroupShard:
 
     # ---------------------------------------------------------------------------------------- deletion and expiry
 
-    def delete_group(self, group_id: str) -> Result[ErrorCode]:
+    def delete_group(self, group_id: str) -> Work[Result[ErrorCode]]:
         group = self.groups.get(group_id)
         if group is None or (isinstance(group, ClassicGroup) and group.is_in(ClassicState.DEAD)):
             return Result((), ErrorCode.GROUP_ID_NOT_FOUND)
         if not group.is_empty:
             return Result((), ErrorCode.NON_EMPTY_GROUP)
-        return Result([*self.commits.tombstones(group_id), *_tombstones(group)], ErrorCode.NONE)
+        offsets = yield from self.commits.tombstones(group_id)
+        return Result([*offsets, *_tombstones(group)], ErrorCode.NONE)
 
     def expire_offsets(self, now_ms: int) -> Result[None]:
         """Tombstones for offsets nobody needs any more, and for empty groups that have none left."""
