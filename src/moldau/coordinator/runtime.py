@@ -8,7 +8,8 @@ answers NOT_COORDINATOR, one that is still being read COORDINATOR_LOAD_IN_PROGRE
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Final, Generic, TypeVar
 
 from moldau.coordinator.loading import Loading
@@ -101,9 +102,18 @@ class CoordinatorRuntime(Generic[S]):
             operation, producer_id=producer_id, producer_epoch=producer_epoch, transactional=transactional
         )
 
-    def write_all(self, name: str, operation: Operation[S, T]) -> list[Deferred[T]]:
-        """The same operation on every shard that is loaded here."""
-        return [self.write(name, partition, operation) for partition in list(self._active)]
+    def write_all(self, name: str, operation: Operation[S, T]) -> None:
+        """The same operation on every shard that is loaded here, one after the other."""
+        self._slicer.run(self._write_all(name, operation))
+
+    def _write_all(self, name: str, operation: Operation[S, T]) -> Work[None]:
+        for partition in list(self._active):
+            self.write(name, partition, operation).then(self._report)
+            yield
+
+    def _report(self, _: object, error: BaseException | None) -> None:
+        if error is not None and not isinstance(error, KafkaError):
+            logger.error("an operation on all of %s went wrong", self.topic, exc_info=error)
 
     def write_marker(
         self, partition: int, producer_id: int, producer_epoch: int, coordinator_epoch: int, committed: bool
@@ -211,12 +221,15 @@ class CoordinatorRuntime(Generic[S]):
     def on_image(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """A new image of the metadata; loading and unloading are asked for separately."""
         self.image = image
-        for writer in list(self._active.values()):
-            self._go_on(writer.shard.on_new_image(image, delta))
+        works = [writer.shard.on_new_image(image, delta) for writer in self._active.values()]
+        self._go_on(chain.from_iterable(work for work in works if work is not None))
 
-    def _go_on(self, more: Work[None] | None) -> None:
-        if more is not None:
-            self._slicer.run(more)
+    def _go_on(self, works: Iterable[object] | None) -> None:
+        def work() -> Work[None]:
+            yield from works or ()
+
+        if works is not None:
+            self._slicer.run(work())
 
     def close(self) -> None:
         for partition in [*self._loading, *self._active]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from coordinator_world import NO_REPLICAS, FakeTime, MemoryLog
+from coordinator_world import NO_REPLICAS, FakeTime, Hurry, MemoryLog
 
 from moldau.coordinator.partition_hash import java_hash, partition_for
 from moldau.coordinator.record_framing import RecordType, decode_record, encode_key, encode_value
@@ -14,7 +14,7 @@ from moldau.coordinator.shard import CoordinatorRecord, Result, ShardContext
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.protocol.messages.offset_commit_key import OffsetCommitKey
 from moldau.protocol.messages.offset_commit_value import OffsetCommitValue
-from moldau.slicing import run_whole
+from moldau.slicing import Slicer, run_whole
 from moldau.timeline import TimelineMap
 from moldau.types import TopicPartition
 
@@ -272,3 +272,47 @@ def test_records_are_framed_as_kafka_frames_them() -> None:
     for bad_key, bad_value in [(None, value), (b"\0", value), (key, b"\0"), (key, b"\0\x63"), (key[:5], value)]:
         with pytest.raises(ProtocolError):
             decode_record(TYPES, bad_key, bad_value)
+
+
+def test_an_operation_on_all_shards_takes_them_one_by_one() -> None:
+    time, log = FakeTime(), MemoryLog()
+    runtime = CoordinatorRuntime(TOPIC, TYPES, Counter, log, time, time, slicer=Slicer(time, Hurry()))
+    for partition in range(20):
+        runtime.load(partition, 1)
+    time.settle()
+    runtime.write_all("set", lambda shard: shard.set("a", 1))
+    assert sum(map(len, log.batches.values())) < 5
+    time.settle()
+    assert [len(log.batches[TopicPartition(TOPIC, partition)]) for partition in range(20)] == [1] * 20
+
+
+def test_a_fault_of_one_operation_is_told_to_whoever_asked_and_stops_nobody_else() -> None:
+    world = World()
+    world.load()
+
+    def broken(_shard: Counter) -> Result[int]:
+        raise ZeroDivisionError
+
+    seen: list[BaseException | None] = []
+    world.runtime.write("broken", 0, broken).then(lambda _, error: seen.append(error))
+    assert [type(error) for error in seen] == [ZeroDivisionError]
+    assert world.set("a", 1) == 0
+
+
+def test_what_waits_behind_a_long_operation_is_done_in_order_however_much_it_is() -> None:
+    time, log = FakeTime(), MemoryLog()
+    runtime = CoordinatorRuntime(TOPIC, TYPES, Counter, log, time, time, slicer=Slicer(time, Hurry()))
+    runtime.load(0, 1)
+    time.settle()
+
+    def long(shard: Counter) -> Any:
+        for _ in range(50):
+            yield
+        return shard.set("n", 0)
+
+    answers = [runtime.write("long", 0, long)]
+    # Far more than Python's stack is deep.
+    answers += [runtime.write("next", 0, lambda shard, n=n: shard.set("n", n)) for n in range(1, 3000)]  # type: ignore[misc]
+    assert outcome(answers[0]) is None
+    time.settle()
+    assert [outcome(answer) for answer in answers] == [0, *range(2999)]
