@@ -17,13 +17,21 @@ from moldau.protocol.messages.describe_groups import DescribeGroupsRequest
 from moldau.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
+from moldau.protocol.messages.list_groups import ListGroupsRequest
 from moldau.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from moldau.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from moldau.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from moldau.protocol.primitives import uvarint
 from moldau.protocol.records import Compression, encode_batch
 
 MILLION = 1_000_000
+# Just below what a request may name: it is not refused but served.
+MOST = 199_000
 TOPIC_TYPE = 2
 NOW_MS = 1_700_000_000_000
 # Patterns that take a backtracking matcher a time that grows with a power of the text, or exponentially.
@@ -108,17 +116,34 @@ def many(build: Build, element: Element, names: Any, count: int, version: int) -
 
 
 def heartbeat(group: str, pattern: str, version: int) -> bytes:
-    return frame(
-        ConsumerGroupHeartbeatRequest(
-            group_id=group,
-            member_id="A" * 22,
-            member_epoch=0,
-            rebalance_timeout_ms=60_000,
-            subscribed_topic_regex=pattern,
-            topic_partitions=[],
-        ),
-        version,
+    return frame(_joining(group, subscribed_topic_regex=pattern), version)
+
+
+def joins(group: str, topics: list[str], assignor: str, version: int) -> bytes:
+    """A new member that subscribes to very many topics, for the broker to assign."""
+    return frame(_joining(group, subscribed_topic_names=topics, server_assignor=assignor), version)
+
+
+def _joining(group: str, **subscription: Any) -> ConsumerGroupHeartbeatRequest:
+    return ConsumerGroupHeartbeatRequest(
+        group_id=group,
+        member_id="A" * 22,
+        member_epoch=0,
+        rebalance_timeout_ms=60_000,
+        topic_partitions=[],
+        **subscription,
     )
+
+
+def commits(group: str, topic: str, version: int) -> bytes:
+    """An offset of a group that nobody is in: the group comes into being with it."""
+    rows = [OffsetCommitRequestPartition(partition_index=0, committed_offset=1)]
+    topics = [OffsetCommitRequestTopic(name=topic, partitions=rows)]
+    return frame(OffsetCommitRequest(group_id=group, topics=topics), version)
+
+
+def lists_groups(version: int) -> bytes:
+    return frame(ListGroupsRequest(), version)
 
 
 def all_topics(version: int) -> bytes:

@@ -23,6 +23,8 @@ from moldau.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from moldau.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from moldau.protocol.records import Compression
 
 CHAPTER = "Worst wait beside hostile requests"
@@ -50,9 +52,9 @@ def wait_beside(broker: Running, act: Callable[[Conversation], object]) -> dict[
     return {"longest wait": found.milliseconds, "request": took * 1000}
 
 
-def many(api: ApiKey) -> Measure:
+def many(api: ApiKey, count: int) -> Measure:
     def measure(_: Contender, broker: Running, plan: Plan) -> dict[str, float]:
-        request = hostile.names_many(api, hostile.MILLION, plan.version(api, hostile.HIGHEST.get(api, 99)))
+        request = hostile.names_many(api, count, plan.version(api, hostile.HIGHEST.get(api, 99)))
         return wait_beside(broker, lambda conversation: conversation.send(request))
 
     return measure
@@ -68,6 +70,7 @@ def pattern(number: int) -> Measure:
     def measure(_: Contender, broker: Running, plan: Plan) -> dict[str, float]:
         create(broker, plan, [CreatableTopic(name=name, num_partitions=1) for name in LONG_NAMES])
         try:
+            find_coordinator(broker, f"pattern-{number}")
             request = hostile.heartbeat(f"pattern-{number}", hostile.PATTERNS[number], 1)
             return wait_beside(broker, lambda conversation: conversation.send(request))
         finally:
@@ -121,6 +124,51 @@ def describing(number: int) -> Measure:
     return measure
 
 
+def find_coordinator(broker: Running, group: str) -> None:
+    """Waits until the broker answers for the group: the first question creates the topic groups are kept in."""
+    with Conversation(broker.address) as conversation:
+        while conversation.ask(FindCoordinatorRequest(key=group), 3, FindCoordinatorResponse).error_code:
+            time.sleep(0.05)
+        while conversation.ask(DescribeGroupsRequest(groups=[group]), 5, DescribeGroupsResponse).groups[0].error_code:
+            time.sleep(0.05)
+
+
+def joining(assignor: str, number: int) -> Measure:
+    def measure(_: Contender, broker: Running, plan: Plan) -> dict[str, float]:
+        names = [f"joined-{index:05d}" for index in range(number)]
+        create(broker, plan, [CreatableTopic(name=name, num_partitions=1) for name in names])
+        try:
+            find_coordinator(broker, f"joins-{assignor}")
+            request = hostile.joins(f"joins-{assignor}", names, assignor, 1)
+            return wait_beside(broker, lambda conversation: conversation.send(request))
+        finally:
+            delete(broker, plan, names)
+
+    return measure
+
+
+def listing_groups(number: int) -> Measure:
+    """The groups have one topic, which is deleted at the end: then all of them lose their offset, and go."""
+
+    def measure(_: Contender, broker: Running, plan: Plan) -> dict[str, float]:
+        create(broker, plan, [CreatableTopic(name="grouped", num_partitions=1)])
+        find_coordinator(broker, "listed")
+        with Conversation(broker.address) as conversation:
+            for index in range(number):
+                conversation.send(
+                    hostile.commits(f"listed-{index:05d}", "grouped", plan.version(ApiKey.OFFSET_COMMIT, 9))
+                )
+        request = hostile.lists_groups(plan.version(ApiKey.LIST_GROUPS))
+
+        def act(conversation: Conversation) -> None:
+            conversation.send(request)
+            delete(broker, plan, ["grouped"])
+
+        return wait_beside(broker, act)
+
+    return measure
+
+
 def create(broker: Running, plan: Plan, topics: list[CreatableTopic]) -> None:
     for made in topics:
         made.replication_factor = 1
@@ -149,9 +197,13 @@ def row(title: str, measure: Measure, cost: float = 5.0) -> Row:
 ROWS = [
     *(row(f"a heartbeat with the pattern {text}", pattern(number)) for number, text in enumerate(hostile.PATTERNS)),
     row("DescribeConfigs of one topic 50,000 times", one_often),
-    *(row(f"one {api.name} of 1 M elements", many(api), 10.0) for api in hostile.MANY),
+    *(row(f"one {api.name} of 1 M elements", many(api, hostile.MILLION), 10.0) for api in hostile.MANY),
+    *(row(f"one {api.name} of 199,000 elements", many(api, hostile.MOST), 5.0) for api in hostile.MANY),
     *(row(name, batch(name)) for name in BATCHES),
     row("creating 1,000 partitions", creating(1000)),
     row("deleting 3,000 partitions", deleting(3000), 10.0),
     row("Metadata of 6,000 partitions", describing(6000), 20.0),
+    row("creating 9,000 partitions", creating(9000), 30.0),
+    *(row(f"joining a group over 3,000 topics, {name}", joining(name, 3000), 20.0) for name in ("uniform", "range")),
+    row("ListGroups and DeleteTopics with 20,000 groups", listing_groups(20_000), 20.0),
 ]
