@@ -1,0 +1,211 @@
+"""Who may do what in which state, looked at one check at a time: the transcripts pass by some of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from group_world import GroupWorld
+
+from moldau.coordinator.group.classic_group import ClassicGroup, ClassicState
+from moldau.coordinator.group.classic_member import ClassicMember, MemberProtocol
+from moldau.coordinator.group.consumer_group import ConsumerGroup
+from moldau.coordinator.group.consumer_member import ClassicSide, ConsumerMember, MemberState
+from moldau.coordinator.group.consumer_protocol import encode_subscription
+from moldau.deferred import Deferred
+from moldau.errors import ErrorCode
+from moldau.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from moldau.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from moldau.protocol.messages.offset_fetch import OffsetFetchRequestGroup
+from moldau.slicing import run_whole
+from moldau.timeline import SnapshotRegistry
+
+METADATA = encode_subscription(ConsumerProtocolSubscription(topics=["t"]), 1)
+TOPIC = b"t" * 16
+
+
+def settled(world: GroupWorld, deferred: Deferred[Any]) -> Any:
+    seen: list[Any] = []
+    deferred.then(lambda value, error: seen.append(value if error is None else error))
+    world.time.settle()
+    return seen[0]
+
+
+# ---------------------------------------------------------------------------------- offsets of a consumer group
+
+
+@pytest.mark.parametrize("stable", [True, False])
+@pytest.mark.parametrize(
+    ("member_id", "epoch", "expected"),
+    [
+        ("a", 1, ErrorCode.NONE),
+        ("a", 0, ErrorCode.STALE_MEMBER_EPOCH),
+        ("a", 2, ErrorCode.STALE_MEMBER_EPOCH),
+        ("a", -1, ErrorCode.STALE_MEMBER_EPOCH),
+        ("b", 1, ErrorCode.UNKNOWN_MEMBER_ID),
+        ("b", -1, ErrorCode.UNKNOWN_MEMBER_ID),
+        (None, 1, ErrorCode.UNKNOWN_MEMBER_ID),
+        ("", 0, ErrorCode.UNKNOWN_MEMBER_ID),
+        (None, -1, ErrorCode.NONE),  # a tool
+        ("", -1, ErrorCode.NONE),
+    ],
+)
+def test_who_may_fetch_the_offsets_of_a_consumer_group(
+    stable: bool, member_id: str | None, epoch: int, expected: ErrorCode
+) -> None:
+    world = GroupWorld()
+    world.create_topic("t", 1)
+    joining = ConsumerGroupHeartbeatRequest(
+        group_id="g",
+        member_id="a",
+        member_epoch=0,
+        rebalance_timeout_ms=1000,
+        subscribed_topic_names=["t"],
+        topic_partitions=[],
+    )
+    assert settled(world, world.groups.consumer_group_heartbeat(world.info(1), joining)).member_epoch == 1
+    asked = OffsetFetchRequestGroup(group_id="g", member_id=member_id, member_epoch=epoch, topics=None)
+    assert settled(world, world.groups.fetch_offsets(asked, require_stable=stable)).error_code == expected
+
+
+# ------------------------------------------------------------------------------------------------- a consumer group
+
+
+def consumer_group(*members: ConsumerMember) -> ConsumerGroup:
+    group = ConsumerGroup("g", SnapshotRegistry())
+    for member in members:
+        run_whole(group.put_member(member))
+    return group
+
+
+def classic_side(*names: str) -> ClassicSide:
+    return ClassicSide(1000, tuple(MemberProtocol(name, METADATA) for name in names))
+
+
+def test_which_classic_members_can_take_part() -> None:
+    group = consumer_group(
+        ConsumerMember("a", classic=classic_side("range", "sticky")), ConsumerMember("b", classic=classic_side("range"))
+    )
+    assert group.supports_classic("consumer", ["x", "range"])
+    assert not group.supports_classic("consumer", ["sticky"])
+    assert not group.supports_classic("connect", ["range"])
+    assert not group.supports_classic("consumer", [])
+    assert not consumer_group().supports_classic("connect", ["range"])
+
+
+def test_who_waits_for_others() -> None:
+    held = {TOPIC: frozenset({1})}
+    other = ConsumerMember("b", assigned=held)
+    for state, waits in ((MemberState.UNRELEASED_PARTITIONS, True), (MemberState.STABLE, False)):
+        member = ConsumerMember("a", state=state, assigned={TOPIC: frozenset({0})})
+        group = consumer_group(member, other)
+        group.targets["a"] = {TOPIC: frozenset({0, 1})}
+        assert group.waits_for_others(member) is waits
+        run_whole(group.remove_member("b"))
+        assert not group.waits_for_others(member)
+
+
+def test_an_instance_belongs_to_who_came_last() -> None:
+    group = consumer_group(ConsumerMember("a", instance_id="i"), ConsumerMember("b", instance_id="i"))
+    run_whole(group.remove_member("a"))
+    assert group.static_member("i") is not None
+    run_whole(group.put_member(ConsumerMember("b", instance_id="j")))
+    assert group.static_member("i") is None
+    run_whole(group.remove_member("b"))
+    assert dict(group.static_members.items()) == {}
+    run_whole(group.remove_member("nobody"))
+    run_whole(group.put_member(ConsumerMember("c")))
+    assert dict(group.static_members.items()) == {}
+
+
+def test_partitions_are_free_when_their_member_is_gone() -> None:
+    group = consumer_group(ConsumerMember("a", assigned={TOPIC: frozenset({0})}))
+    run_whole(group.put_member(ConsumerMember("b", assigned={TOPIC: frozenset({0})})))
+    run_whole(group.remove_member("a"))
+    assert group.owners.get((TOPIC, 0)) == "b"
+    run_whole(group.remove_member("b"))
+    assert group.owners.get((TOPIC, 0)) is None
+
+
+# -------------------------------------------------------------------------------------------------- a classic group
+
+
+def classic_member(member_id: str, instance_id: str | None = None, kind: str = "consumer") -> ClassicMember:
+    return ClassicMember(member_id, instance_id, "c", "/h", 1000, 1000, kind, [MemberProtocol("range", METADATA)])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (ClassicState.STABLE, ClassicState.EMPTY),
+        (ClassicState.EMPTY, ClassicState.STABLE),
+        (ClassicState.DEAD, ClassicState.PREPARING_REBALANCE),
+        (ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE),
+    ],
+)
+def test_ways_a_classic_group_cannot_go(before: ClassicState, after: ClassicState) -> None:
+    group = ClassicGroup("g", before)
+    with pytest.raises(RuntimeError, match="cannot go from"):
+        group.transition_to(after, 0)
+    assert group.state == before
+
+
+def test_members_come_and_go() -> None:
+    group = ClassicGroup("g")
+    group.add(classic_member("a", "i"))
+    group.add(classic_member("b", kind="other"))
+    assert group.protocol_type == "consumer", "the first one says what the group is"
+    assert (group.leader, group.static_members) == ("a", {"i": "a"})
+    group.remove("b")
+    assert group.leader == "a"
+    group.static_members["i"] = "z"
+    group.remove("a")
+    assert group.static_members == {"i": "z"}, "it is another member's by now"
+    assert group.leader is None
+    group.remove("nobody")
+
+
+def test_an_instance_that_comes_back_owes_what_it_owed() -> None:
+    group = ClassicGroup("g")
+    group.add(classic_member("a", "i"))
+    group.add(classic_member("b", "j"))
+    group.pending_sync = {"a"}
+    group.replace_static("i", "a", "a2")
+    assert group.pending_sync == {"a2"}
+    group.replace_static("j", "b", "b2")
+    assert group.pending_sync == {"a2"}
+    assert group.static_members == {"i": "a2", "j": "b2"}
+
+
+def test_who_was_told_an_id_is_waited_for() -> None:
+    group = ClassicGroup("g")
+    group.add(classic_member("a"), Deferred())
+    assert group.all_joined
+    group.pending_join.add("b")
+    assert not group.all_joined
+
+
+def test_the_leader_of_a_generation_has_joined() -> None:
+    group = ClassicGroup("g")
+    assert not group.elect_joined_leader()
+    group.add(classic_member("a"))
+    assert not group.elect_joined_leader()
+    group.add(classic_member("b"), Deferred())
+    assert group.elect_joined_leader()
+    assert group.leader == "b"
+    group.await_join(group.members["a"], Deferred())
+    assert group.elect_joined_leader()
+    assert group.leader == "b", "who leads and has joined goes on"
+
+
+def test_what_a_group_subscribes_to_is_known_of_consumers_with_a_protocol() -> None:
+    group = ClassicGroup("g")
+    group.add(classic_member("a"))
+    group.note_subscriptions()
+    assert group.subscribed_topics is None
+    group.protocol_name = "range"
+    group.note_subscriptions()
+    assert group.subscribed_topics == {"t"}
+    group.protocol_type = "connect"
+    group.note_subscriptions()
+    assert group.subscribed_topics is None
