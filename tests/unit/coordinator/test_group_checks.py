@@ -14,7 +14,7 @@ from moldau.coordinator.group.consumer_member import ClassicSide, ConsumerMember
 from moldau.coordinator.group.consumer_protocol import encode_subscription
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode
-from moldau.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from moldau.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, RequestTopicPartitions
 from moldau.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from moldau.protocol.messages.offset_fetch import OffsetFetchRequestGroup
 from moldau.slicing import run_whole
@@ -209,3 +209,93 @@ def test_what_a_group_subscribes_to_is_known_of_consumers_with_a_protocol() -> N
     group.protocol_type = "connect"
     group.note_subscriptions()
     assert group.subscribed_topics is None
+
+
+# ------------------------------------------------------------------------------------- heartbeats of a consumer group
+
+
+def beat(world: GroupWorld, version: int = 1, **fields: Any) -> Any:
+    given: dict[str, Any] = {
+        "group_id": "g",
+        "member_id": "a",
+        "member_epoch": 0,
+        "rebalance_timeout_ms": 1000,
+        "subscribed_topic_names": ["t"],
+        "topic_partitions": [],
+        **fields,
+    }
+    return settled(
+        world, world.groups.consumer_group_heartbeat(world.info(version), ConsumerGroupHeartbeatRequest(**given))
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"group_id": " "}, "group id is empty"),
+        ({"instance_id": ""}, "instance id is empty"),
+        ({"rack_id": " "}, "rack id is empty"),
+        ({"member_epoch": -3}, "-3 is not a member epoch"),
+        ({"member_id": " "}, "member id is empty"),
+        ({"member_id": "", "version": 0, "member_epoch": 1}, "member id is empty"),
+        ({"member_epoch": -2}, "Only a static member"),
+        ({"rebalance_timeout_ms": -1}, "rebalance timeout"),
+        ({"topic_partitions": None}, "cannot own partitions"),
+        ({"topic_partitions": [RequestTopicPartitions(topic_id=TOPIC, partitions=[0])]}, "cannot own partitions"),
+        ({"subscribed_topic_names": None}, "what it subscribes to"),
+    ],
+)
+def test_heartbeats_that_make_no_sense(fields: dict[str, Any], why: str) -> None:
+    world = GroupWorld()
+    answer = beat(world, fields.pop("version", 1), **fields)
+    assert answer.error_code == ErrorCode.INVALID_REQUEST
+    assert why in answer.error_message
+    assert len(world.shard.groups) == 0
+
+
+def test_the_first_version_gives_a_member_its_id() -> None:
+    answer = beat(GroupWorld(), 0, member_id="")
+    assert answer.error_code == ErrorCode.NONE
+    assert answer.member_id
+
+
+@pytest.mark.parametrize("epoch", [1, -1, -2])
+def test_a_group_comes_into_being_by_joining_only(epoch: int) -> None:
+    world = GroupWorld()
+    answer = beat(world, member_epoch=epoch, instance_id="i")
+    assert answer.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert "There is no consumer group g" in answer.error_message
+    assert len(world.shard.groups) == 0
+
+
+def test_a_full_group_takes_nobody_new_and_keeps_who_is_there() -> None:
+    world = GroupWorld({"group.consumer.max.size": "1"})
+    assert beat(world).error_code == ErrorCode.NONE
+    assert beat(world, member_id="b").error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert beat(world).error_code == ErrorCode.NONE, "it joins again"
+    assert beat(world, member_epoch=1).error_code == ErrorCode.NONE
+    assert beat(world, member_id="b", member_epoch=1).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_an_epoch_that_was_never_given_is_fenced() -> None:
+    world = GroupWorld()
+    world.create_topic("t", 1)
+    assert beat(world).member_epoch == 1
+    for epoch in (2, 7):
+        assert beat(world, member_epoch=epoch).error_code == ErrorCode.FENCED_MEMBER_EPOCH
+    assert beat(world, member_epoch=1).error_code == ErrorCode.NONE
+
+
+def test_an_instance_is_held_until_it_is_given_back() -> None:
+    world = GroupWorld()
+    world.create_topic("t", 1)
+    assert beat(world, instance_id="i").error_code == ErrorCode.NONE
+    assert beat(world, instance_id="i").error_code == ErrorCode.NONE, "the same member may join again"
+    assert beat(world, member_id="b", instance_id="i").error_code == ErrorCode.UNRELEASED_INSTANCE_ID
+    assert beat(world, member_id="b", instance_id="i", member_epoch=-2).error_code == ErrorCode.FENCED_INSTANCE_ID
+    assert beat(world, instance_id="j", member_epoch=-2).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert beat(world, instance_id="i", member_epoch=-2).error_code == ErrorCode.NONE
+    answer = beat(world, member_id="b", instance_id="i")
+    assert answer.error_code == ErrorCode.NONE
+    assert [row.partitions for row in answer.assignment.topic_partitions] == [[0]]
+    assert beat(world, instance_id="i", member_epoch=1).error_code == ErrorCode.FENCED_INSTANCE_ID
