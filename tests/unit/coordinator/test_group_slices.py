@@ -5,12 +5,19 @@ On the clock of these tests a slice is over after one step, so what is counted i
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from coordinator_world import NO_REPLICAS
 from group_world import OFFSETS, GroupWorld
 
+from moldau.coordinator.group.assignors import Problem, Subscriber, assign_range, assign_uniform
+from moldau.coordinator.group.consumer_group import ConsumerGroup
+from moldau.coordinator.group.consumer_member import ConsumerMember, all_at_epoch
+from moldau.coordinator.group.consumer_records import apply_current, current_record, target_record
+from moldau.coordinator.group.reconciliation import reconcile
+from moldau.coordinator.group.target_assignment import compute_target, metadata_hash
+from moldau.coordinator.record_framing import encode_value
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode
 from moldau.protocol.messages import offset_commit as commits
@@ -21,7 +28,8 @@ from moldau.protocol.messages.consumer_group_heartbeat import (
 )
 from moldau.protocol.messages.list_groups import ListGroupsRequest
 from moldau.protocol.messages.offset_fetch import OffsetFetchRequestGroup
-from moldau.slicing import run_whole
+from moldau.slicing import Work, run_whole
+from moldau.timeline import SnapshotRegistry
 
 TOPICS = 2000
 # How many elements at most were dealt with in one step.
@@ -238,3 +246,40 @@ def test_all_offsets_of_a_group_are_fetched_and_deleted_in_slices(stable: bool) 
     assert deleted.error_code == ErrorCode.NONE
     assert slices > 3 * TOPICS / COARSEST
     assert len(world.shard.offsets) == 0
+
+
+def test_each_walk_over_very_many_topics_pauses() -> None:
+    world = GroupWorld()
+    names = world.create_topics(TOPICS)
+    image = world.image
+    ids = [image.topics.by_name[name].id for name in names]
+    had = {topic_id: frozenset({0}) for topic_id in ids}
+    member = ConsumerMember("a", assigned=had, assignment_epochs=all_at_epoch(0, had))
+    problem = Problem([Subscriber("a", None, frozenset(ids), had)], dict.fromkeys(ids, 1))
+    record = run_whole(current_record("g", member))
+    works: list[Work[Any]] = [
+        metadata_hash(names, image),
+        compute_target("range", {"a": (member, frozenset(names))}, {}, image),
+        assign_range(problem),
+        assign_uniform(problem),
+        target_record("g", "a", had),
+        current_record("g", member),
+        apply_current(ConsumerMember("a"), cast(Any, record.value)),
+        reconcile(ConsumerMember("a"), 1, had, lambda _: None, None),
+        encode_value(record),
+        ConsumerGroup("g", SnapshotRegistry()).put_member(member),
+    ]
+    for work in works:
+        assert sum(1 for _ in work) > TOPICS / COARSEST, work.__qualname__
+
+
+def test_very_many_records_are_replayed_in_slices() -> None:
+    world = GroupWorld(hurry=True)
+    names = world.create_topics(TOPICS)
+    commit(world, "g", names)
+    # Looked for and encoded, then replayed: pauses of both.
+    before = world.slicer.slices
+    world.groups.runtime.write_all("forget topics", lambda shard: shard.forget_topics(set(names)))
+    world.time.settle()
+    assert len(world.shard.offsets) == 0
+    assert world.slicer.slices - before > 1.5 * TOPICS / 32
