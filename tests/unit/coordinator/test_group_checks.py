@@ -163,6 +163,9 @@ def test_members_come_and_go() -> None:
     assert group.static_members == {"i": "z"}, "it is another member's by now"
     assert group.leader is None
     group.remove("nobody")
+    group.add(classic_member("z", "i"))
+    group.remove("z")
+    assert group.static_members == {}
 
 
 def test_an_instance_that_comes_back_owes_what_it_owed() -> None:
