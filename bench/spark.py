@@ -37,6 +37,11 @@ from moldau.types import TopicPartition
 TOPIC = "rows"
 PARTITIONS = 2
 VALUE = 100
+# A topic of many partitions with next to nothing in each: what a task, a range and a connection cost by themselves.
+SMALL, SMALL_PARTITIONS, SMALL_ROWS = "small", 200, 100
+FEW = SMALL_PARTITIONS * SMALL_ROWS
+# The connector waits half a second at the end of every range, unless it is told otherwise.
+TUNED = {"kafka.fetch.max.wait.ms": "5"}
 # What a producer sends that was left at its defaults: batches of 16 KiB.
 BATCH_ROWS = 150
 # Small enough that most of the topic lies in sealed segments.
@@ -55,9 +60,9 @@ class Bench:
     records: int
     directory: Path
 
-    def read(self, contender: str, schema: str | None = None) -> Any:
+    def read(self, contender: str, schema: str | None = None, topic: str = TOPIC, **options: str) -> Any:
         reader = self.spark.read.format(contender).option("kafka.bootstrap.servers", self.node.bootstrap_servers)
-        return (reader.schema(schema) if schema else reader).option("subscribe", TOPIC).load()
+        return (reader.schema(schema) if schema else reader).options(subscribe=topic, **options).load()
 
     def stream(self, contender: str, **options: Any) -> Any:
         reader = self.spark.readStream.format(contender).option("kafka.bootstrap.servers", self.node.bootstrap_servers)
@@ -66,19 +71,19 @@ class Bench:
     def path(self) -> str:
         return str(self.directory / str(next(_numbers)))
 
-    def new_topic(self) -> str:
+    def new_topic(self, partitions: int = PARTITIONS) -> str:
         name = f"out-{next(_numbers)}"
         with Client(self.node.bootstrap_servers) as client:
-            client.run(create_topics([NewTopic(name, PARTITIONS, 1)]))
+            client.run(create_topics([NewTopic(name, partitions, 1)]))
         return name
 
-    def written(self, topic: str) -> int:
+    def written(self, topic: str, records: int, count: int = PARTITIONS) -> int:
         """All records, if the topic has at least so many offsets: a transaction ends with an offset of its own."""
-        partitions = [TopicPartition(topic, number) for number in range(PARTITIONS)]
+        partitions = [TopicPartition(topic, number) for number in range(count)]
         with Client(self.node.bootstrap_servers) as client:
             ends = client.run(list_offsets(dict.fromkeys(partitions, LATEST)))
         offsets = sum(end.offset for end in ends.values() if isinstance(end, FoundOffset))
-        return min(offsets, self.records)
+        return min(offsets, records)
 
     def cpu_seconds(self) -> float:
         """Of the JVM, the workers below it, and the node."""
@@ -96,6 +101,8 @@ class Row:
     theirs: Callable[[Bench], int]
     goal: float | None = None
     partial: bool = False
+    # How many rows there are; those of the large topic if it is not said.
+    records: int | None = None
     # By contender and repetition: rows per second, and seconds of CPU per million rows.
     rates: dict[str, list[float]] = field(default_factory=dict)
     cpu: dict[str, list[float]] = field(default_factory=dict)
@@ -136,7 +143,24 @@ def to_topic(reader: str, writer: str, **options: str) -> Callable[[Bench], int]
         frame.option("kafka.bootstrap.servers", bench.node.bootstrap_servers).option("topic", name).options(
             **options
         ).save()
-        return bench.written(name)
+        return bench.written(name, bench.records)
+
+    return job
+
+
+def small_counted(contender: str, **options: str) -> Callable[[Bench], int]:
+    return lambda bench: int(bench.read(contender, topic=SMALL, **options).count())
+
+
+def small_to_topic(contender: str, read: dict[str, str], **options: str) -> Callable[[Bench], int]:
+    """Each row goes where it came from, so every task of the sink has a few partitions to write to."""
+
+    def job(bench: Bench) -> int:
+        name = bench.new_topic(SMALL_PARTITIONS)
+        frame = bench.read(contender, topic=SMALL, **read).select("value", "partition").write.format(contender)
+        frame = frame.mode("append").option("kafka.bootstrap.servers", bench.node.bootstrap_servers)
+        frame.option("topic", name).options(**options).save()
+        return bench.written(name, FEW, SMALL_PARTITIONS)
 
     return job
 
@@ -167,13 +191,32 @@ ROWS = [
     Row("topic to topic, exactly once", to_topic(OURS, OURS, delivery="exactly-once"), to_topic(THEIRS, THEIRS)),
     Row("topic to Parquet", to_parquet(OURS), to_parquet(THEIRS)),
     Row("log segments to count", segments, counted(THEIRS), partial=True),
+    Row(
+        "200 small partitions to count",
+        small_counted(OURS),
+        small_counted(THEIRS, **TUNED),
+        records=FEW,
+    ),
+    Row(
+        "200 small partitions to topic, at least once",
+        small_to_topic(OURS, {}),
+        small_to_topic(THEIRS, TUNED),
+        records=FEW,
+    ),
+    Row(
+        "200 small partitions to topic, exactly once",
+        small_to_topic(OURS, {}, delivery="exactly-once"),
+        small_to_topic(THEIRS, TUNED),
+        records=FEW,
+    ),
 ]
 
 FOOTNOTE = """
 {records:,} records of {VALUE} bytes in {PARTITIONS} partitions, batches of {BATCH_ROWS}.
 {cores} cores for Spark (local[2]) and the node; the load of the machine when it ended: {load:.1f}.
 Medians of {repetitions} runs after one to warm up, least and most in brackets; contenders take turns.
-The connector has no exactly-once sink and cannot read segments: beside those rows stands what it does instead."""
+The connector has no exactly-once sink and cannot read segments: beside those rows stands what it does instead.
+Small partitions have {SMALL_ROWS} rows each: seconds for all; the connector has kafka.fetch.max.wait.ms=5 there."""
 
 
 # ------------------------------------------------------------------------------------------------------- measuring
@@ -192,8 +235,9 @@ def measure(bench: Bench, row: Row, contenders: list[str], repetitions: int) -> 
                 row.failures[contender] = (str(error).splitlines() or [type(error).__name__])[0]
                 continue
             seconds, spent = time.perf_counter() - began, bench.cpu_seconds() - cpu
-            if found != bench.records and not (row.partial and found):
-                row.failures[contender] = f"saw {found} rows of {bench.records}"
+            expected = row.records or bench.records
+            if found != expected and not (row.partial and found):
+                row.failures[contender] = f"saw {found} rows of {expected}"
             elif repetition:
                 row.rates.setdefault(contender, []).append(found / seconds)
                 row.cpu.setdefault(contender, []).append(spent / found * 1e6)
@@ -213,7 +257,11 @@ def result(row: Row, contenders: list[str]) -> str:
             continue
         rates = sorted(row.rates[name])
         middle, cpu = statistics.median(rates), statistics.median(row.cpu[name])
-        cells.append(f"{middle / 1e6:.2f} M ({rates[0] / 1e6:.2f} to {rates[-1] / 1e6:.2f}), {cpu:.2f}")
+        if row.records:  # a rate says nothing about these
+            times = [row.records / rate for rate in (middle, rates[-1], rates[0])]
+            cells.append(f"{times[0]:.2f} s ({times[1]:.2f} to {times[2]:.2f}), {cpu * row.records / 1e6:.2f} s")
+        else:
+            cells.append(f"{middle / 1e6:.2f} M ({rates[0] / 1e6:.2f} to {rates[-1] / 1e6:.2f}), {cpu:.2f}")
     if THEIRS in contenders and not row.failures:
         ratios = (statistics.median(each[OURS]) / statistics.median(each[THEIRS]) for each in (row.rates, row.cpu))
         cells.append(", ".join(f"{ratio:.2f}" for ratio in ratios))
@@ -233,6 +281,9 @@ def fill(bootstrap: str, records: int) -> None:
             where = {TopicPartition(TOPIC, number): batch for number in range(PARTITIONS)}
             answers = client.run(deliver(where))
             assert all(isinstance(answer, int) for answer in answers.values()), answers
+        client.run(create_topics([NewTopic(SMALL, SMALL_PARTITIONS, 1)]))
+        few = encode_batch([(now + n, None, b"x" * VALUE, []) for n in range(SMALL_ROWS)])
+        client.run(deliver({TopicPartition(SMALL, number): few for number in range(SMALL_PARTITIONS)}))
 
 
 def _cpu_of_tree(pid: int) -> float:
