@@ -169,6 +169,35 @@ def test_a_fresh_start_writes_everything_again_and_loses_nothing(
     assert written < {path.name for path in (tmp_path / "archive").glob("*.parquet")}
 
 
+def test_an_older_copy_of_a_checkpoint_is_refused_by_a_sink_of_files(
+    spark: Any, node: Cluster, create_topic: CreateTopic, tmp_path: Path
+) -> None:
+    """Its batches would have numbers that the directory has already, and would be left out in silence."""
+    source = create_topic()
+    sinks = "sinks: {archive: {from: s, parquet: archive}}"
+    pipeline = declared(tmp_path, node, "copied", f"sources: {{s: {{topic: {source}}}}}\n{sinks}\n")
+    place, copy, newest = (tmp_path / name for name in ("checkpoints", "copy", "newest"))
+    produce(node, source, ["1"])
+    run(spark, pipeline)
+    shutil.copytree(place, copy)
+    produce(node, source, ["2"])
+    run(spark, pipeline)
+    produce(node, source, ["3"])
+    place.rename(newest)
+    copy.rename(place)
+    with pytest.raises(PipelineError, match=r"ends with batch 0, an older copy .* remembers batches up to 1"):
+        run(spark, pipeline)
+    # A batch that was planned and not finished is repeated, as ever.
+    shutil.rmtree(place)
+    newest.rename(place)
+    (last,) = place.glob("copied/archive/commits/1")
+    last.unlink()
+    last.with_name(".1.crc").unlink()
+    run(spark, pipeline)
+    values = sorted(bytes(row.value) for row in spark.read.parquet(str(tmp_path / "archive")).collect())
+    assert values == [b"1", b"2", b"3"]
+
+
 def test_what_a_run_says_of_its_sources(spark: Any, node: Cluster, create_topic: CreateTopic, tmp_path: Path) -> None:
     from moldau.spark import offsets_behind
 

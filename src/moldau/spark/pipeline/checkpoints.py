@@ -2,7 +2,9 @@
 
 A sink of files has a record of its own, `_spark_metadata` in its directory, of batches by number. A query that begins
 anew numbers its batches anew, and the sink would take them for written. So whoever forgets the checkpoint has to set
-that record aside too, and a checkpoint that is gone while the record is there is a mistake to be told of.
+that record aside too, and a checkpoint that is gone while the record is there is a mistake to be told of. So is an
+older copy: it would plan batches under numbers that the record has, and they would never be written. Spark plans a
+batch in the checkpoint before a sink hears of it, so a record that is ahead of the plans cannot be of this checkpoint.
 """
 
 from __future__ import annotations
@@ -41,17 +43,31 @@ def forget(spark: SparkSession, pipeline: Pipeline) -> list[str]:
 
 
 def check_record(spark: SparkSession, pipeline: Pipeline, part: Part) -> None:
-    """Refuses a sink of files that remembers batches of a query whose checkpoint is gone."""
+    """Refuses a sink of files that remembers batches its checkpoint does not know: that is gone, or an older copy."""
     if part.kind not in RECORDED:
         return
     place = _path(pipeline.located(part[part.kind]))
-    if exists(spark, f"{checkpoint_of(pipeline, part)}/offsets") or not exists(spark, f"{place}/{_RECORD}"):
+    written = _last_batch(spark, f"{place}/{_RECORD}")
+    planned = _last_batch(spark, f"{checkpoint_of(pipeline, part)}/offsets")
+    if written <= planned:
         return
+    whose, checkpoint = f"{part.line(part.kind)}: {part.owner}", "no checkpoint"
+    if planned >= 0:
+        checkpoint = f"a checkpoint that ends with batch {planned}, an older copy or one that lost files"
     raise PipelineError(
-        f"{part.line(part.kind)}: {part.owner} has no checkpoint, but {place.removeprefix('file:')} remembers batches "
-        "of a former one and would take new ones for written. Put the checkpoint back, or let the sink begin anew "
-        f"with `--fresh`, or move {_RECORD} away yourself."
+        f"{whose} has {checkpoint}, but {place.removeprefix('file:')} remembers batches up to {written} and would take "
+        "new ones for written. Put back the checkpoint that belongs to it, or let the sink begin anew with `--fresh`, "
+        f"or move {_RECORD} away yourself."
     )
+
+
+def _last_batch(spark: SparkSession, directory: str) -> int:
+    """The highest number among the entries of a log of Spark's, such as 17 or 19.compact; -1 if there is none."""
+    files, place = _place(spark, directory)
+    if not files.exists(place):
+        return -1
+    names = [str(entry.getPath().getName()).removesuffix(".compact") for entry in files.listStatus(place)]
+    return max((int(name) for name in names if name.isdigit()), default=-1)
 
 
 def checkpoint_of(pipeline: Pipeline, part: Part) -> str:
