@@ -152,9 +152,9 @@ def test_a_fresh_start_writes_everything_again_and_loses_nothing(
         "partition": "0",
         "offset": "1",
     }
-    # Every query has a place of its own among the groups.
+    # Every query has a place of its own among the groups; files and dead letters share one.
     with Client(node.bootstrap_servers) as client:
-        for name in ("archive", "dead_letters"):
+        for name in ("table", "s"):
             positions = client.run(committed_positions(f"archived.{name}"))
             assert [each.offset for each in positions.values()] == [2], name
     produce(node, source, ['{"id": 2, "amount": 5}'])
@@ -220,7 +220,7 @@ def test_what_a_run_says_of_its_sources(spark: Any, node: Cluster, create_topic:
 def test_sinks_that_share_a_query_are_exactly_once_each(
     spark: Any, node: Cluster, create_topic: CreateTopic, tmp_path: Path
 ) -> None:
-    """The third sink fails in the first batch, when the others have written it."""
+    """A function fails in the first batch, when the others, who know what they have, have written it."""
     source, even, odd, dead = create_topic(2), create_topic(), create_topic(), create_topic()
     bootstrap = node.bootstrap_servers
     (tmp_path / "functions.py").write_text(
@@ -234,9 +234,11 @@ def test_sinks_that_share_a_query_are_exactly_once_each(
         f"share: true\nsources: {{s: {{topic: {source}}}}}\nsteps:\n"
         "  parsed: {from: s, parse: json, schema: 'id INT'}\n"
         "  evens: {from: parsed, filter: id % 2 = 0}\n  odds: {from: parsed, filter: id % 2 = 1}\n"
+        "  halved: {from: evens, add: {half: 'CAST(id % 4 = 2 AS INT)'}}\n"
         f"dead_letters: {{topic: {dead}}}\nsinks:\n"
-        f"  even: {{from: evens, topic: {even}}}\n  odd: {{from: odds, topic: {odd}}}\n"
         "  fragile: {from: parsed, python: 'functions.py:fragile'}\n"
+        "  files: {from: halved, json: files, partition_by: half}\n"
+        f"  even: {{from: evens, topic: {even}}}\n  odd: {{from: odds, topic: {odd}}}\n"
     )
     pipeline = declared(tmp_path, node, "shared", steps)
     produce(node, source, [*(json.dumps({"id": number}) for number in range(20)), "broken"])
@@ -245,7 +247,7 @@ def test_sinks_that_share_a_query_are_exactly_once_each(
     started = start(spark, pipeline, once=True)
     started.await_end()
     assert len(set(started.queries.values())) == 1
-    assert set(started.queries) == {"even", "odd", "fragile", "dead_letters"}
+    assert set(started.queries) == {"even", "odd", "fragile", "files", "dead_letters"}
 
     def ids(topic: str) -> list[int]:
         return sorted(json.loads(record.value)["id"] for record in records_of(bootstrap, topic))
@@ -253,11 +255,14 @@ def test_sinks_that_share_a_query_are_exactly_once_each(
     assert ids(even) == list(range(0, 30, 2))
     assert ids(odd) == list(range(1, 30, 2))
     assert [record.value for record in records_of(bootstrap, dead)] == [b"broken"]
+    files = spark.read.json(str(tmp_path / "files"))
+    assert sorted(row.id for row in files.collect()) == list(range(0, 30, 2))
+    assert sorted(path.name for path in (tmp_path / "files").glob("half=*")) == ["half=0", "half=1"]
     assert started.measures["odd"].lag == 0
     # A sink that comes later has a beginning of its own; one that shares cannot leave in silence.
     later = create_topic()
     run(spark, declared(tmp_path, node, "shared", f"{steps}  later: {{from: parsed, topic: {later}}}\n"))
     assert ids(later) == list(range(30))
     assert ids(odd) == list(range(1, 30, 2))
-    with pytest.raises(PipelineError, match="sink `even` shared a query with others up to now"):
+    with pytest.raises(PipelineError, match="sink `fragile` shared a query with others up to now"):
         run(spark, declared(tmp_path, node, "shared", steps.replace("share: true", "share: false")))

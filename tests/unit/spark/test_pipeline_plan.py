@@ -9,6 +9,7 @@ import pytest
 
 from moldau.spark.pipeline import Pipeline, load
 from moldau.spark.pipeline.plan import draw
+from moldau.spark.pipeline.sharing import candidates
 from moldau.spark.pipeline.sources import topic_options
 from moldau.spark.pipeline.svg import draw_svg
 from moldau.spark.pipeline.template import template
@@ -88,3 +89,35 @@ def test_topics_are_read_committed_unless_told_otherwise(tmp_path: Path, given: 
     path.write_text(f"pipeline: p\nsources: {{s: {{topic: a{given}}}}}\nsinks: {{out: {{from: s, memory: m}}}}\n")
     pipeline = load(str(path))
     assert topic_options(pipeline, pipeline.sources["s"])["kafka.isolation.level"] == isolation
+
+
+SINKS = """
+  topic: {from: parsed, topic: a}
+  files: {from: few, parquet: files}
+  shown: {from: parsed, console: 5}
+  often: {from: parsed, topic: b, delivery: at-least-once}
+  base: {from: parsed, jdbc: 'jdbc:x', table: t}
+  slow: {from: parsed, topic: c, trigger: 1 minute}
+  sums: {from: counted, topic: d, mode: update}
+  other: {from: t, topic: e}
+  kept: {from: parsed, memory: kept}
+"""
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        ("", {"s": ["topic", "files", "shown", "dead_letters"], "t": ["other"]}),
+        ("share: true\n", {"s": ["topic", "files", "shown", "often", "base", "dead_letters"], "t": ["other"]}),
+        ("share: false\n", {}),
+    ],
+)
+def test_who_shares_a_query(tmp_path: Path, share: str, expected: dict[str, list[str]]) -> None:
+    path = tmp_path / "shared.yaml"
+    path.write_text(
+        f"pipeline: shared\n{share}sources: {{s: {{topic: s}}, t: {{topic: t}}}}\nsteps:\n"
+        "  parsed: {from: s, parse: json, schema: 'id INT'}\n  few: {from: parsed, filter: id > 1}\n"
+        f"  counted: {{from: parsed, aggregate: {{n: count(*)}}, by: id}}\nsinks:{SINKS}dead_letters: {{topic: dead}}\n"
+    )
+    found = candidates(load(str(path)))
+    assert {source: [part.name for part in parts] for source, parts in found.items()} == expected

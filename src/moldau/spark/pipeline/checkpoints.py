@@ -42,20 +42,20 @@ def forget(spark: SparkSession, pipeline: Pipeline) -> list[str]:
     return aside
 
 
-def check_record(spark: SparkSession, pipeline: Pipeline, part: Part) -> None:
+def check_record(spark: SparkSession, pipeline: Pipeline, part: Part, checkpoint: str) -> None:
     """Refuses a sink of files that remembers batches its checkpoint does not know: that is gone, or an older copy."""
     if part.kind not in RECORDED:
         return
     place = _path(pipeline.located(part[part.kind]))
     written = _last_batch(spark, f"{place}/{_RECORD}")
-    planned = _last_batch(spark, f"{checkpoint_of(pipeline, part)}/offsets")
+    planned = _last_batch(spark, f"{checkpoint}/offsets")
     if written <= planned:
         return
-    whose, checkpoint = f"{part.line(part.kind)}: {part.owner}", "no checkpoint"
+    whose, found = f"{part.line(part.kind)}: {part.owner}", "no checkpoint"
     if planned >= 0:
-        checkpoint = f"a checkpoint that ends with batch {planned}, an older copy or one that lost files"
+        found = f"a checkpoint that ends with batch {planned}, an older copy or one that lost files"
     raise PipelineError(
-        f"{whose} has {checkpoint}, but {place.removeprefix('file:')} remembers batches up to {written} and would take "
+        f"{whose} has {found}, but {place.removeprefix('file:')} remembers batches up to {written} and would take "
         "new ones for written. Put back the checkpoint that belongs to it, or let the sink begin anew with `--fresh`, "
         f"or move {_RECORD} away yourself."
     )

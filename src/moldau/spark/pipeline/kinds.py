@@ -55,7 +55,7 @@ PIPELINE: Final = table(
     Field("bootstrap", TEXT, "brokers of its topics, as `HOST:PORT,...`", "127.0.0.1:9092"),
     Field("checkpoint", PATH, "where Spark keeps positions and state; `checkpoints/NAME` beside the file if left out"),
     Field("trigger", DURATION, "how often a batch begins; 0s: as soon as the last one is done", Duration(1000)),
-    Field("share", FLAG, "sinks without state that read the same topics share one query", False),
+    Field("share", FLAG, "whether sinks that read the same topics share one query; those that can safely, if left out"),
     Field("spark", OPTIONS, "settings of the Spark session"),
 )
 SECTIONS: Final = ("sources", "steps", "sinks", "dead_letters", "restart")

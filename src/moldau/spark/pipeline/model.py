@@ -76,7 +76,8 @@ class Pipeline:
     sinks: dict[str, Part]
     dead_letters: Part | None
     notes: list[str] = field(default_factory=list)
-    share: bool = False
+    # None: where it is safe.
+    share: bool | None = None
 
     @property
     def directory(self) -> str:

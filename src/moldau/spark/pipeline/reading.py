@@ -48,7 +48,7 @@ def read_tree(tree: Node, path: str) -> Pipeline:
         trigger=settings["trigger"],
         restart=_restart(entries, problems),
         spark=settings["spark"] or {},
-        share=bool(settings["share"]),
+        share=settings["share"],
         sources=_section(entries, "source", problems),
         steps=_section(entries, "step", problems),
         sinks=_section(entries, "sink", problems),

@@ -1,8 +1,7 @@
 """A pipeline at work: its queries started, watched, begun again after a failure, and stopped.
 
-Every sink is one query of Spark with a checkpoint of its own, so a sink can be added or removed without touching the
-others; `sharing` has the exception. If one query fails, all are stopped and begin again together: a pipeline is up or
-it is not.
+A sink is one query of Spark with a checkpoint of its own, or one of several that share one (`sharing`). If one query
+fails, all are stopped and begin again together: a pipeline is up or it is not.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from moldau.spark.pipeline.assembly import build
-from moldau.spark.pipeline.checkpoints import check_record
+from moldau.spark.pipeline.checkpoints import check_record, checkpoint_of
 from moldau.spark.pipeline.failures import sentence_of
 from moldau.spark.pipeline.measures import Measure, add_progress
 from moldau.spark.pipeline.model import Pipeline
@@ -106,7 +105,7 @@ def start(
                 continue
             frames = build(spark, pipeline, part)
             if part.streaming:
-                check_record(spark, pipeline, part)
+                check_record(spark, pipeline, part, checkpoint_of(pipeline, part))
                 run.queries[part.name] = start_query(pipeline, part, frames, once=once)
                 _let_begin(run.queries[part.name])
             else:

@@ -57,6 +57,8 @@ def write_batch(
                 frame.write.format("jdbc").options(**jdbc_options(part)).mode("append").save()
             case "iceberg":
                 frame.writeTo(part["iceberg"]).append()
+            case "parquet" | "json" | "csv" | "orc" if named is not None:
+                _recorded(pipeline, part, frame, number)
             case _:
                 options = _options(pipeline, part)
                 if named and options.get("delivery") == "exactly-once":
@@ -69,6 +71,32 @@ def write_batch(
         raise
     except Exception as error:
         raise failure_of(part, error) from error
+
+
+def _recorded(pipeline: Pipeline, part: Part, frame: DataFrame, number: int) -> None:
+    """One batch of a stream into files, as Spark's own sink of files does it: with the record of batches in the
+    directory, by which one that is repeated is left out. Spark has no way to it from Python but this one."""
+    session: Any = frame.sparkSession
+    java = session._jvm
+    spark = java.org.apache.spark
+    formats = spark.sql.execution.datasources
+    made = {
+        "parquet": formats.parquet.ParquetFileFormat,
+        "json": formats.json.JsonFileFormat,
+        "csv": formats.csv.CSVFileFormat,
+        "orc": formats.orc.OrcFileFormat,
+    }[part.kind]()
+    options = _options(pipeline, part)
+    path = options.pop("path")
+    convert = spark.api.python.PythonUtils
+    sink = spark.sql.execution.streaming.sinks.FileStreamSink(
+        session._jsparkSession,
+        path,
+        made,
+        convert.toSeq(list(part["partition_by"] or [])),
+        convert.toScalaMap(options),
+    )
+    sink.addBatch(number, frame._jdf)
 
 
 def _started(pipeline: Pipeline, part: Part, writer: Any) -> StreamingQuery:
