@@ -85,7 +85,7 @@ class Pipeline:
 
     @property
     def outputs(self) -> list[Part]:
-        """Everything that becomes a query of its own."""
+        """Everything that is written to."""
         return [*self.sinks.values(), *([self.dead_letters] if self.dead_letters else [])]
 
     @property
