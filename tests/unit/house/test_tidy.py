@@ -81,6 +81,7 @@ def test_every_directory_of_modules_is_a_package() -> None:
 IMPORTERS_BY_NAME = {
     "_speed/__init__.py": "all kernels, if every one of them was compiled",
     "__init__.py": "the package's own face loads the clients when they are asked for",
+    "client/admin/__init__.py": "an operation loads the messages it needs, not those of all others",
     "cli/main.py": "a command is loaded when it is given",
     "cli/dump/content.py": "message classes by the name in the index",
     "protocol/api.py": "message classes by the name in the index",

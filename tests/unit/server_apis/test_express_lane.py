@@ -19,6 +19,7 @@ from in_process_node import InProcessNode
 
 from moldau import _speed
 from moldau._speed import scan_batches
+from moldau.errors import ErrorCode
 from moldau.protocol.api import request_header_version
 from moldau.protocol.message import Message
 from moldau.protocol.messages.api_versions import ApiVersionsRequest
@@ -26,6 +27,12 @@ from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsR
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
+from moldau.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
 from moldau.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -395,18 +402,31 @@ def test_whoever_waits_for_records_is_woken(express: Served) -> None:
     reader.close()
 
 
-def test_nobody_writes_to_the_brokers_own_topics(express: Served) -> None:
-    client = Client(express.address)
+def test_nobody_writes_to_the_brokers_own_topics(tmp_path: Path) -> None:
+    node = Served(tmp_path / "node", express=True, settings={"offsets.topic.num.partitions": "1"})
+    client = Client(node.address)
     client.socket.sendall(client.frame(FindCoordinatorRequest(key="group"), 0))
     assert client.answer() is not None
+    commit = OffsetCommitRequest(
+        group_id="group",
+        topics=[
+            OffsetCommitRequestTopic(
+                name="plain", partitions=[OffsetCommitRequestPartition(partition_index=0, committed_offset=1)]
+            )
+        ],
+    )
+    error = -1
+    while error:  # until the coordinator is there, and the topic has something in it
+        client.socket.sendall(client.frame(commit, 2))
+        answer = client.answer()
+        assert answer is not None
+        error = OffsetCommitResponse.decode(answer[4:], 2).topics[0].partitions[0].error_code
     batch = encode_batch([(1, b"k", b"v", ())])
-    for _ in range(3):
-        client.socket.sendall(client.frame(produce("__consumer_offsets", 0, batch, express.ids, 9), 9))
-        error, offset = offsets(client.answer(), 9)
-        assert error != 0
-        assert offset == -1
-    assert express.served == 0
+    client.socket.sendall(client.frame(produce("__consumer_offsets", 0, batch, node.ids, 9), 9))
+    assert offsets(client.answer(), 9) == (ErrorCode.INVALID_TOPIC_EXCEPTION, -1)
+    assert node.served == 0
     client.close()
+    node.close()
 
 
 def test_without_acknowledgement_nothing_is_answered(express: Served) -> None:

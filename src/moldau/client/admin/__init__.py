@@ -21,128 +21,117 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from moldau.client.admin.brokers import (
-        BrokerDescription as BrokerDescription,
-    )
-    from moldau.client.admin.brokers import (
-        ClusterDescription as ClusterDescription,
-    )
-    from moldau.client.admin.brokers import (
-        LogDirectory as LogDirectory,
-    )
-    from moldau.client.admin.brokers import (
-        ReplicaOnDisk as ReplicaOnDisk,
-    )
-    from moldau.client.admin.brokers import (
-        describe_cluster as describe_cluster,
-    )
-    from moldau.client.admin.brokers import (
-        describe_log_dirs as describe_log_dirs,
+        BrokerDescription,
+        ClusterDescription,
+        LogDirectory,
+        ReplicaOnDisk,
+        describe_cluster,
+        describe_log_dirs,
     )
     from moldau.client.admin.configs import (
-        ConfigChange as ConfigChange,
-    )
-    from moldau.client.admin.configs import (
-        ConfigOperation as ConfigOperation,
-    )
-    from moldau.client.admin.configs import (
-        ConfigResource as ConfigResource,
-    )
-    from moldau.client.admin.configs import (
-        ConfigSource as ConfigSource,
-    )
-    from moldau.client.admin.configs import (
-        ConfigValue as ConfigValue,
-    )
-    from moldau.client.admin.configs import (
-        ResourceType as ResourceType,
-    )
-    from moldau.client.admin.configs import (
-        alter_configs as alter_configs,
-    )
-    from moldau.client.admin.configs import (
-        describe_configs as describe_configs,
+        ConfigChange,
+        ConfigOperation,
+        ConfigResource,
+        ConfigSource,
+        ConfigValue,
+        ResourceType,
+        alter_configs,
+        describe_configs,
     )
     from moldau.client.admin.offsets import (
-        EARLIEST as EARLIEST,
-    )
-    from moldau.client.admin.offsets import (
-        LATEST as LATEST,
-    )
-    from moldau.client.admin.offsets import (
-        MAX_TIMESTAMP as MAX_TIMESTAMP,
-    )
-    from moldau.client.admin.offsets import (
-        FoundOffset as FoundOffset,
-    )
-    from moldau.client.admin.offsets import (
-        IsolationLevel as IsolationLevel,
-    )
-    from moldau.client.admin.offsets import (
-        delete_records as delete_records,
-    )
-    from moldau.client.admin.offsets import (
-        list_offsets as list_offsets,
+        EARLIEST,
+        LATEST,
+        MAX_TIMESTAMP,
+        FoundOffset,
+        IsolationLevel,
+        delete_records,
+        list_offsets,
     )
     from moldau.client.admin.topics import (
-        NewTopic as NewTopic,
+        NewTopic,
+        TopicOutcome,
+        create_partitions,
+        create_topics,
+        delete_topics,
+        describe_topics,
+        list_topics,
     )
-    from moldau.client.admin.topics import (
-        TopicOutcome as TopicOutcome,
-    )
-    from moldau.client.admin.topics import (
-        create_partitions as create_partitions,
-    )
-    from moldau.client.admin.topics import (
-        create_topics as create_topics,
-    )
-    from moldau.client.admin.topics import (
-        delete_topics as delete_topics,
-    )
-    from moldau.client.admin.topics import (
-        describe_topics as describe_topics,
-    )
-    from moldau.client.admin.topics import (
-        list_topics as list_topics,
-    )
+
+__all__ = [
+    "EARLIEST",
+    "LATEST",
+    "MAX_TIMESTAMP",
+    "BrokerDescription",
+    "ClusterDescription",
+    "ConfigChange",
+    "ConfigOperation",
+    "ConfigResource",
+    "ConfigSource",
+    "ConfigValue",
+    "FoundOffset",
+    "IsolationLevel",
+    "LogDirectory",
+    "NewTopic",
+    "ReplicaOnDisk",
+    "ResourceType",
+    "TopicOutcome",
+    "alter_configs",
+    "create_partitions",
+    "create_topics",
+    "delete_records",
+    "delete_topics",
+    "describe_cluster",
+    "describe_configs",
+    "describe_log_dirs",
+    "describe_topics",
+    "list_offsets",
+    "list_topics",
+]
 
 _WHERE = {
-    "EARLIEST": "moldau.client.admin.offsets",
-    "LATEST": "moldau.client.admin.offsets",
-    "MAX_TIMESTAMP": "moldau.client.admin.offsets",
-    "BrokerDescription": "moldau.client.admin.brokers",
-    "ClusterDescription": "moldau.client.admin.brokers",
-    "ConfigChange": "moldau.client.admin.configs",
-    "ConfigOperation": "moldau.client.admin.configs",
-    "ConfigResource": "moldau.client.admin.configs",
-    "ConfigSource": "moldau.client.admin.configs",
-    "ConfigValue": "moldau.client.admin.configs",
-    "FoundOffset": "moldau.client.admin.offsets",
-    "IsolationLevel": "moldau.client.admin.offsets",
-    "LogDirectory": "moldau.client.admin.brokers",
-    "NewTopic": "moldau.client.admin.topics",
-    "ReplicaOnDisk": "moldau.client.admin.brokers",
-    "ResourceType": "moldau.client.admin.configs",
-    "TopicOutcome": "moldau.client.admin.topics",
-    "alter_configs": "moldau.client.admin.configs",
-    "create_partitions": "moldau.client.admin.topics",
-    "create_topics": "moldau.client.admin.topics",
-    "delete_records": "moldau.client.admin.offsets",
-    "delete_topics": "moldau.client.admin.topics",
-    "describe_cluster": "moldau.client.admin.brokers",
-    "describe_configs": "moldau.client.admin.configs",
-    "describe_log_dirs": "moldau.client.admin.brokers",
-    "describe_topics": "moldau.client.admin.topics",
-    "list_offsets": "moldau.client.admin.offsets",
-    "list_topics": "moldau.client.admin.topics",
+    "brokers": (
+        "BrokerDescription",
+        "ClusterDescription",
+        "LogDirectory",
+        "ReplicaOnDisk",
+        "describe_cluster",
+        "describe_log_dirs",
+    ),
+    "configs": (
+        "ConfigChange",
+        "ConfigOperation",
+        "ConfigResource",
+        "ConfigSource",
+        "ConfigValue",
+        "ResourceType",
+        "alter_configs",
+        "describe_configs",
+    ),
+    "offsets": (
+        "EARLIEST",
+        "LATEST",
+        "MAX_TIMESTAMP",
+        "FoundOffset",
+        "IsolationLevel",
+        "delete_records",
+        "list_offsets",
+    ),
+    "topics": (
+        "NewTopic",
+        "TopicOutcome",
+        "create_partitions",
+        "create_topics",
+        "delete_topics",
+        "describe_topics",
+        "list_topics",
+    ),
 }
-
-__all__ = sorted(_WHERE)
 
 
 def __getattr__(name: str) -> Any:
-    where = _WHERE.get(name)
-    if where is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(where), name)
-    globals()[name] = value
-    return value
+    for module, names in _WHERE.items():
+        if name in names:
+            value = getattr(import_module(f"{__name__}.{module}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
