@@ -383,8 +383,6 @@ class Log:
         """(the largest epoch up to the one asked for, where it ended); (-1, -1) if unknown."""
         return self.epochs.end_offset_for(epoch, self.local.log_end_offset)
 
-    # ---------------------------------------------------------------------------------------------------- on disk
-
     def flush(self) -> None:
         """Forces all of it to disk."""
         self.durability.flush(self.local.log_end_offset)

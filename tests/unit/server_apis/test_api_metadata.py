@@ -104,7 +104,7 @@ def test_creation_that_fails_says_why() -> None:
         "bad name": ErrorCode.INVALID_TOPIC_EXCEPTION,
     }
     full = ApiWorld()
-    full.quorum.failure = StorageError("/disk", "Appending", OSError(28, "full"))
+    full.quorum.failures = [StorageError("/disk", "Appending", OSError(28, "full"))]
     assert code(_ask(full, 9, "other").topics[0]) is ErrorCode.LEADER_NOT_AVAILABLE
     assert code(_ask(full, 9, "other").topics[0]) is ErrorCode.NONE
 
