@@ -193,3 +193,26 @@ def test_who_is_not_ready_when_his_key_is_looked_at_goes_on_waiting(time: FakeTi
     late.is_ready = True
     assert purgatory.check("key") == 1
     assert (late.finished, "key" in purgatory.watched) == (["done"], False), "and nobody is watched in vain"
+
+
+def test_lists_of_idle_keys_are_purged_now_and_then_and_keep_who_still_waits(time: FakeTime) -> None:
+    purgatory: Purgatory[str] = Purgatory("test", time, time)
+    patient = Waiting()
+    purgatory.wait(patient, ["idle"], 1_000_000)
+    for number in range(PURGE_INTERVAL):
+        assert len(purgatory.watched["idle"]) == number + 1, "not before it is worth it"
+        operation = Waiting()
+        purgatory.wait(operation, ["busy", "idle", "empty"], 1000)
+        operation.is_ready = True
+        purgatory.check("busy")
+    assert (purgatory.watched, patient.completed) == ({"idle": [patient]}, False)
+
+
+def test_nothing_is_left_to_wake_up_for_after_a_shutdown(time: FakeTime) -> None:
+    purgatory: Purgatory[str] = Purgatory("test", time, time)
+    operation = Waiting()
+    purgatory.wait(operation, ["key"], 1000)
+    purgatory.cancel_all()
+    assert [timer for timer in time.timers if timer.callback is not None] == []
+    time.pass_ms(2000)
+    assert operation.finished == []
