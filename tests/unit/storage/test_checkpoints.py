@@ -183,3 +183,13 @@ def test_damaged_topic_ids(tmp_path, text):
 
 def test_lines_are_read_back(tmp_path):
     assert read_checkpoint(RealDisk(), str(tmp_path / "none")) == []
+
+
+def test_the_epoch_a_log_starts_in_begins_with_it(tmp_path):
+    epochs = EpochCache.load(RealDisk(), str(tmp_path / "leader-epoch-checkpoint"))
+    for epoch, start in ((1, 0), (2, 10), (5, 20)):
+        epochs.assign(epoch, start)
+    epochs.truncate_from_start(15)
+    assert [tuple(entry) for entry in epochs.entries] == [(2, 15), (5, 20)]
+    epochs.truncate_from_start(3)
+    assert [tuple(entry) for entry in epochs.entries] == [(2, 15), (5, 20)]

@@ -6,6 +6,7 @@ from storage_kit import NOW, StoppedClock, append, at_time, batch, latest_of, op
 from malformed_batches import batch_of, record, sized, varint
 from moldau.config.topic import LogConfig
 from moldau.protocol.records import Compression
+from moldau.storage.timestamp_search import find_first
 
 SMALL = LogConfig(segment_bytes=400, index_interval_bytes=50, segment_index_bytes=1200)
 
@@ -116,4 +117,18 @@ def test_a_time_behind_more_records_than_the_kernel_names(tmp_path):
     append(log, memoryview(bytearray(batch_of(body, 500, codec=Compression.ZSTD, base_timestamp=NOW))))
     log.local.advance_log_start(400)
     assert at_time(log, NOW).offset == 400
+    log.close()
+
+
+def test_a_search_without_pauses_finds_the_same(tmp_path):
+    log = open_log(tmp_path)
+    times = [NOW + 9, NOW, NOW + 5]
+    large = [
+        record(index, timestamp_delta=varint(at - NOW), value=sized(bytes(90_000))) for index, at in enumerate(times)
+    ]
+    append(log, memoryview(bytearray(batch_of(b"".join(large), 3, codec=Compression.ZSTD, base_timestamp=NOW))))
+    append(log, batch(b"small", timestamp=NOW + 20))
+    assert find_first(log.segments, NOW + 6, 0)[:2] == (NOW + 9, 0)
+    assert find_first(log.segments, NOW + 6, 1)[:2] == (NOW + 20, 3), "behind the large one, which holds none"
+    assert find_first(log.segments, NOW + 21, 0) is None
     log.close()
