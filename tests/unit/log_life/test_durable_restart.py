@@ -20,14 +20,17 @@ class HoldingWorkers:
     def __init__(self, workers):
         self._workers = workers
         self.held = []
+        self.holding = True
 
     def submit(self, job, done):
-        if isinstance(getattr(job, "__self__", None), Commit):
+        if self.holding and isinstance(getattr(job, "__self__", None), Commit):
             self.held.append((job, done))
         else:
             self._workers.submit(job, done)
 
     def let_go(self):
+        """For good: others may come, and those held may be of the metadata log's."""
+        self.holding = False
         for job, done in self.held:
             self._workers.submit(job, done)
 
