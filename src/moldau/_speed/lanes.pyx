@@ -91,6 +91,7 @@ cdef class Lane:
     cdef int fd
     cdef object runs
     cdef int last_version
+    cdef Py_ssize_t largest
     cdef object partition
     cdef bytes topic
     cdef bint by_id
@@ -102,6 +103,7 @@ cdef class Lane:
         self.receiver = receiver
         self.runs = runs
         self.last_version = runs.last_version
+        self.largest = transport._max_frame
         self.partition = None
         self.topic = b""
 
@@ -240,7 +242,7 @@ cdef class Lanes:
         size = get32(head)
         head += 4
         slot.version = get16(head + 2)
-        if size > left - 4 or size < REQUEST_HEADER or get16(head) != 0:
+        if size > left - 4 or size > lane.largest or size < REQUEST_HEADER or get16(head) != 0:
             return 0
         if slot.version < FIRST_VERSION or slot.version > lane.last_version:
             return 0

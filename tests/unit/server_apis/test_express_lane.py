@@ -503,6 +503,23 @@ def test_a_client_that_calls_itself_something_else_is_known_by_it(express: Serve
     client.close()
 
 
+def test_a_request_larger_than_allowed_closes_the_connection(tmp_path: Path) -> None:
+    express = Served(tmp_path / "node", express=True, settings={"socket.request.max.bytes": "1000"})
+    client = Client(express.address)
+
+    def write(size: int) -> bytes | None:
+        batch = encode_batch([(1, None, b"v" * size, ())])
+        client.socket.sendall(client.frame(produce("plain", 0, batch, express.ids, 9), 9))
+        return client.answer()
+
+    for number in range(2):
+        assert offsets(write(500), 9) == (0, number)
+    assert write(1000) is None
+    assert len(written(express, "plain")) == 2
+    client.close()
+    express.close()
+
+
 def test_a_client_that_reads_late_gets_all_answers_in_order(tmp_path: Path) -> None:
     express = Served(tmp_path / "node", express=True, settings={"socket.send.buffer.bytes": "4096"})
     client = Client(express.address)
