@@ -151,6 +151,10 @@ class ReplicaManager:
             hosted = self.by_id.get(topic_id)
             if hosted is not None and place.partition in hosted.partitions:
                 self._drop(hosted, place.partition)
+            elif self._refused.get(place) == topic_id:
+                # A topic of this name that comes after it must not find a log without an id, and take it for its own.
+                del self._refused[place]
+                self._logs.delete(place)
         for change in delta.config_changes():
             if change.resource.type == ResourceType.TOPIC:
                 self.config_changed(change.resource.name)
@@ -273,7 +277,8 @@ class ReplicaManager:
         self._metadata_complete = True
         for place in tuple(self._logs.logs):
             hosted = self.by_name.get(place.topic)
-            if hosted is None or place.partition not in hosted.partitions:
+            # One that could only not be opened yet, for want of room, is no stray: an empty one would take its place.
+            if place not in self._refused and (hosted is None or place.partition not in hosted.partitions):
                 self._logs.set_aside(place)
             yield
         return self._commits.idle() if self._commits is not None else None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
 
 import pytest
+from faulty_disk import FaultyRuntime
 from in_process_node import InProcessNode
 from storage_kit import append, batch, names_in, values_of
 
@@ -147,4 +149,45 @@ def test_the_old_log_does_not_make_room_for_an_empty_one_while_the_new_one_is_of
     shutil.move(f"{new_home}.away", new_home)
     node = InProcessNode(tmp_path, compiled=True, settings=dirs)
     assert values_of(node.node.replicas.get("orders", 0).log) == [b"new"]
+    node.close()
+
+
+def without_its_id(tmp_path, code):
+    """A node on a log whose topic id was lost in a power cut, and a disk that does not let it be written again."""
+    node = InProcessNode(tmp_path, compiled=True)
+    node.create_topic("orders")
+    written(node, "orders", b"value")
+    node.close()
+    (tmp_path / "orders-0" / "partition.metadata").write_bytes(b"")
+    runtime = FaultyRuntime()
+
+    def fault(operation, path):
+        hit = operation == "create" and path.endswith("orders-0/partition.metadata")
+        return OSError(code, os.strerror(code), path) if hit else None
+
+    runtime.disk.fault = fault
+    node = InProcessNode(tmp_path, compiled=True, runtime=runtime)
+    turns(node, lambda: not node.node.logs.retirement._names)
+    assert node.node.replicas.find("orders", 0) is None
+    return node
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EMFILE])
+def test_a_log_that_could_not_be_given_its_id_is_not_taken_for_a_stray(tmp_path, code):
+    node = without_its_id(tmp_path, code)
+    assert logs_in(tmp_path) == [""]
+    node.runtime.disk.fault = lambda operation, path: None
+    node.node.replicas.open_refused()
+    assert values_of(node.node.replicas.get("orders", 0).log) == [b"value"]
+    node.close()
+    assert logs_in(tmp_path) == [""]
+
+
+def test_nor_for_that_of_a_topic_that_is_created_under_its_name(tmp_path):
+    node = without_its_id(tmp_path, errno.ENOSPC)
+    delete(node, "orders")
+    node.runtime.disk.fault = lambda operation, path: None
+    node.create_topic("orders")
+    turns(node, lambda: node.node.replicas.find("orders", 0) is not None)
+    assert values_of(node.node.replicas.get("orders", 0).log) == []
     node.close()
