@@ -39,8 +39,12 @@ class Strays:
     def told_apart(self, one: Log, other: Log) -> tuple[Log, Log]:
         """The log that counts, and the stray: its topic was deleted and created again while a directory was offline.
 
-        LogDirError if nobody can tell which of the two that is.
+        Should that one be deleted too by now, either is as good. LogDirError if nobody can tell which of the two it is.
         """
+        if other.topic_id in self.deleted_topics:
+            return one, other
+        if one.topic_id in self.deleted_topics:
+            return other, one
         wanted = self.topic_id(one.topic_partition.topic)
         if wanted is None or (one.topic_id == wanted) == (other.topic_id == wanted):
             raise LogDirError(

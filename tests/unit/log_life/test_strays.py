@@ -138,6 +138,28 @@ def test_a_topic_created_again_while_its_directory_was_offline(tmp_path, dirs, r
     node.close()
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_two_logs_of_topics_that_are_both_deleted(tmp_path, dirs, reverse):
+    """Nobody wants either, so a start need not know which of them is the older one."""
+    old_home, new_home = recreated_while_offline(tmp_path, dirs)
+    shutil.move(old_home, f"{old_home}.away")
+    Path(old_home).touch()  # still offline
+    node = InProcessNode(tmp_path, compiled=True, settings=dirs)
+    node.node.logs.retirement._turn = node.node.logs.retirement.finish = lambda: None  # dies before anything is renamed
+    delete(node, "orders")
+    node.close()
+    os.remove(old_home)
+    shutil.move(f"{old_home}.away", old_home)
+    assert (logs_in(old_home), logs_in(new_home)) == ([""], [""])
+    if reverse:
+        dirs["log.dirs"] = ",".join(reversed(dirs["log.dirs"].split(",")))
+    node = InProcessNode(tmp_path, compiled=True, settings=dirs)
+    assert node.node.failure is None
+    turns(node, lambda: not node.node.logs.retirement._names)
+    assert (logs_in(old_home), logs_in(new_home)) == (["delete"], ["delete"])
+    node.close()
+
+
 def test_the_old_log_does_not_make_room_for_an_empty_one_while_the_new_one_is_offline(tmp_path, dirs):
     _, new_home = recreated_while_offline(tmp_path, dirs)
     shutil.move(new_home, f"{new_home}.away")
