@@ -128,6 +128,9 @@ class WritePath:
         except (KafkaError, ProtocolError) as error:
             answer.fail(_refusal(error))
             return
+        except Exception as error:  # a fault of ours: whoever asked is told, those behind it go on
+            answer.fail(error)
+            return
         self._park_decision(answer, decision.response, offset, timeout_ms)
 
     def _decide_in_slices(self, work: Work[Decision[R]], timeout_ms: int | None, answer: Deferred[R]) -> Work[None]:
@@ -351,8 +354,12 @@ class WritePath:
 
     @property
     def _safe_offset(self) -> int:
-        """As far as nothing can be taken back any more: inside a transaction it may still be aborted as a whole."""
-        return self._committed if self._transaction is None else min(self._committed, self._transaction.start)
+        """As far as nothing can be taken back any more: inside a transaction it may still be aborted as a whole.
+
+        What is left in the log of one that was given up changed nothing, and there is no snapshot within it.
+        """
+        safe = self._committed if self._transaction is None else min(self._committed, self._transaction.start)
+        return self.state.registry.at_or_before(safe)
 
     def _renounce(self) -> None:
         self._epoch = None

@@ -53,6 +53,10 @@ class SnapshotRegistry:
     def offsets(self) -> tuple[int, ...]:
         return tuple(snapshot.offset for snapshot in self._snapshots)
 
+    def at_or_before(self, offset: int) -> int:
+        """The newest snapshot that is not after `offset`; `offset` itself if there is none."""
+        return next((found.offset for found in reversed(self._snapshots) if found.offset <= offset), offset)
+
     def create(self, offset: int) -> None:
         """From now on, `revert_to(offset)` brings back the state of this moment. A second call for the same offset
         does nothing, so that an operation without records needs no special case."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from controller_kit import World, refused, show
 
-from moldau.controller.decision import TURN_RECORDS
+from moldau.controller.decision import TURN_RECORDS, Decision
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.features import LATEST_METADATA_VERSION
 from moldau.metadata.records import (
@@ -342,6 +342,47 @@ def test_a_large_decision_that_cannot_be_written_leaves_nothing(can_abort: bool)
     assert set(world.image.topics.by_name) == {"kept", "next"}
     assert set(World(log=world.quorum.log).image.topics.by_name) == {"kept", "next"}
     assert AbortTransactionRecord in _kinds(world)
+
+
+@pytest.mark.parametrize("can_abort", [True, False])
+@pytest.mark.parametrize("commits", [(), (1,), (2,), (1, 2)])
+def test_a_leadership_lost_after_a_large_decision_was_given_up(can_abort: bool, commits: tuple[int, ...]) -> None:
+    """However much of it is committed by then: a disk that fails a write is likely to fail the next sync too."""
+    world = SlowWorld()
+    world.create("kept", 1, 1)
+    world.begin(LARGE)
+    world.turn_until_written(2 * TURN_RECORDS)
+    if 1 in commits:
+        world.quorum.commit()
+    world.turn_until_written(TURN_RECORDS)
+    full = StorageError("/disk", "Appending", OSError(28, "No space left on device"))
+    world.quorum.failures = [full] if can_abort else [full, full]
+    while world.quorum.failures:
+        world.loop.turn()
+    if 2 in commits:
+        world.quorum.commit()
+    world.begin(1, "next")
+    world.quorum.lose_leadership()
+    assert [topic.name for topic in world.controller.state.topics] == ["kept"]
+    assert not world.controller.is_active
+
+
+def test_a_fault_among_those_who_wait_for_a_long_decision_is_told_and_the_others_go_on() -> None:
+    world = SlowWorld()
+    world.begin(LARGE)
+    world.turn_until_written(TURN_RECORDS)
+    seen: list[BaseException | None] = []
+
+    def broken() -> Decision[None]:
+        raise ZeroDivisionError
+
+    world.controller.run(broken).then(lambda _, error: seen.append(error))
+    behind = world.begin(1, "behind")
+    for _ in range(2):
+        world.loop.run()
+        world.quorum.commit()
+    assert [type(error) for error in seen] == [ZeroDivisionError]
+    assert isinstance(behind[0], CreateTopicsResponse)
 
 
 @pytest.mark.parametrize("committed", [False, True])
