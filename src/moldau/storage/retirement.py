@@ -71,6 +71,8 @@ class Retirement:
     def retire(self, log: Log, mark: str) -> None:
         """Gives up a log that nobody finds any more."""
         partition = log.topic_partition
+        # Whoever is still at it, such as a search that has paused, finds files gone: no disk has failed.
+        log.directory.report = None
         self._names[partition] = self._names.get(partition, 0) + 1
         self._in_use.append(_Leaving(log, mark, self._random.bytes(16).hex()))
         if self._loop is None:

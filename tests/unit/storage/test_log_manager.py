@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import errno
 import json
+from shutil import rmtree
 
 import pytest
-from storage_kit import CountingRandom, FailingDisk, StoppedClock, append, batch, names_in, values_of
+from storage_kit import NOW, CountingRandom, FailingDisk, StoppedClock, append, batch, names_in, values_of
 
 from moldau.config.broker import BrokerConfig
 from moldau.config.topic import LogConfig
@@ -294,6 +295,23 @@ def test_deleting_takes_two_steps(tmp_path):
     upkeep(logs).remove_deleted()
     assert not (tmp_path / "a" / marked).exists()
     logs.delete(BILLS)
+    logs.close()
+
+
+def test_a_search_that_paused_while_its_log_was_deleted_is_no_failure_of_the_disk(tmp_path):
+    logs, failures = started(tmp_path / "a"), []
+    logs.failed = failures.append
+    log = logs.get_or_create(ORDERS, ID, LogConfig(index_interval_bytes=1 << 20))
+    for number in range(300):
+        append(log, batch(b"x", timestamp=NOW + number))
+    search = log.offset_for_timestamp(NOW + 290)
+    next(search)
+    logs.delete(ORDERS)
+    rmtree(log.directory.path)
+    with pytest.raises(KafkaError) as refused:
+        run_whole(search)
+    assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+    assert failures == []
     logs.close()
 
 
