@@ -165,12 +165,23 @@ def _known(name: str, where: str, *, strict: bool) -> str:
 
 def _add_passwords(properties: dict[str, str], options: Namespace) -> None:
     if options.password_file is not None:
-        with open(options.password_file, encoding="utf-8") as file:
-            properties["sasl.password"] = file.readline().rstrip("\r\n")
+        properties["sasl.password"] = _first_line(options.password_file)
     elif "sasl.username" in properties and "sasl.password" not in properties:
         properties["sasl.password"] = _password(properties["sasl.username"])
     if os.environ.get(KEY_PASSWORD_VARIABLE) and {"ssl.certificate.location", "ssl.keystore.location"} & {*properties}:
         properties.setdefault("ssl.key.password", os.environ[KEY_PASSWORD_VARIABLE])
+
+
+def _first_line(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            line = file.readline().rstrip("\r\n")
+    except UnicodeDecodeError:
+        # Not what is wrong with it: that would show bytes of the password.
+        raise Failure(f"{path}: the password must be text in UTF-8.", USAGE) from None
+    if not line:
+        raise Failure(f"{path}: the first line should be the password, and is empty.", USAGE)
+    return line
 
 
 def _password(username: str) -> str:
@@ -198,10 +209,4 @@ def _names(options: Namespace) -> Names:
     }
     if options.password_file is not None:
         shown["sasl.password"] = "--password-file"
-    # What is missing may be given by an option, too.
-    asked = {
-        "sasl.mechanism": "--sasl-mechanism",
-        "sasl.username": "--username",
-        "ssl.certificate.location": "--cert-file",
-    }
-    return Names(login="sasl.username", key="ssl.key.location", instead={**asked, **shown})
+    return Names(login="sasl.username", key="ssl.key.location", instead={**_TO_ASK_FOR, **shown})

@@ -73,6 +73,16 @@ def test_the_password_is_in_the_environment_or_a_file(tmp_path: Path, monkeypatc
     assert told(mechanism(*PLAIN, "--password-file", str(file)))[1] == SECRET
 
 
+@pytest.mark.parametrize(("held", "said"), [(b"", "is empty"), (b"\nx\n", "is empty"), (b"caf\xe9\n", "UTF-8")])
+def test_a_file_that_holds_no_password(tmp_path: Path, held: bytes, said: str) -> None:
+    file = tmp_path / "password"
+    file.write_bytes(held)
+    sentence = refusal(*PLAIN, "--password-file", str(file))
+    assert str(file) in sentence
+    assert said in sentence
+    assert "0xe9" not in sentence
+
+
 def test_without_a_password_or_a_terminal_there_is_a_sentence() -> None:
     assert "MOLDAU_PASSWORD" in refusal(*PLAIN)
 
