@@ -2,6 +2,9 @@
 
 Nearly every timeout is a session that is extended again and again and hardly ever expires. So extending one only moves
 its deadline; the loop's timer stays where it was, finds the deadline moved when it fires, and is set again.
+
+A timeout is an operation like any other and may have to wait for its turn. What stands before it may be the very
+heartbeat that should have kept it from happening: so it is due only as long as nobody has scheduled or cancelled it.
 """
 
 from __future__ import annotations
@@ -34,11 +37,14 @@ class ShardTimers:
         self._clock = clock
         self._expired = expired
         self._timers: dict[str, _Timer] = {}
+        # Deadlines that have passed and whose operations have not had their turn.
+        self._due: dict[str, TimeoutOperation] = {}
 
     def __len__(self) -> int:
         return len(self._timers)
 
     def schedule(self, key: str, delay_ms: int, operation: TimeoutOperation) -> None:
+        self._due.pop(key, None)
         deadline = self._clock.monotonic() + max(delay_ms, 0) / 1000
         timer = self._timers.get(key)
         if timer is not None and timer.fires <= deadline:
@@ -50,6 +56,7 @@ class ShardTimers:
         self._arm(key, timer)
 
     def cancel(self, key: str) -> None:
+        self._due.pop(key, None)
         timer = self._timers.pop(key, None)
         if timer is not None and timer.handle is not None:
             timer.handle.cancel()
@@ -57,7 +64,15 @@ class ShardTimers:
     def is_scheduled(self, key: str) -> bool:
         return key in self._timers
 
+    def take(self, key: str, operation: TimeoutOperation) -> bool:
+        """Whether the operation, whose turn it is now, is still due."""
+        due = self._due.get(key) is operation
+        if due:
+            del self._due[key]
+        return due
+
     def cancel_all(self) -> None:
+        self._due.clear()
         for key in list(self._timers):
             self.cancel(key)
 
@@ -75,4 +90,5 @@ class ShardTimers:
             self._arm(key, timer)
             return
         del self._timers[key]
+        self._due[key] = timer.operation
         self._expired(key, timer.operation)

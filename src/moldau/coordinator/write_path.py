@@ -297,6 +297,8 @@ class ShardWriter(Generic[S]):
 
         def run(_: S) -> Work[Result[None]]:
             nonlocal again
+            if not self.timers.take(key, operation):
+                return Result((), None)
             result = yield from _decided(operation(self._clock.now_ms()))
             again = result.replay
             return result

@@ -216,6 +216,37 @@ def test_a_timeout_is_an_operation_and_is_tried_again() -> None:
     assert "early" not in shard.counts
 
 
+@pytest.mark.parametrize("said", ["again", "never"])
+def test_a_timeout_that_had_to_wait_is_dropped_by_what_stood_before_it(said: str) -> None:
+    """A member's heartbeat came in time and waited for the same long operation as the end of its session."""
+    world = World()
+    shard = world.load()
+    timers = shard.context.timers
+
+    def late(now: int) -> Result[None]:
+        return Result([record("late", now)], None)
+
+    def heartbeat(shard: Counter) -> Result[int]:
+        if said == "again":
+            timers.schedule("t", 100, late)
+        else:
+            timers.cancel("t")
+        return shard.set("heard", 1)
+
+    def long(shard: Counter) -> Result[int]:
+        world.runtime.write("heartbeat", 0, heartbeat)
+        world.time.advance(100)
+        return shard.set("a", 1)
+
+    timers.schedule("t", 100, late)
+    world.runtime.write("long", 0, long)
+    world.time.advance(0)
+    assert shard.counts["heard"] == 1
+    assert "late" not in shard.counts
+    world.time.advance(100)
+    assert ("late" in shard.counts) is (said == "again")
+
+
 def test_an_operation_asked_for_inside_another_waits_for_it() -> None:
     world = World()
     shard = world.load()
