@@ -21,7 +21,7 @@ from moldau.coordinator.record_framing import encode_key, encode_value
 from moldau.coordinator.shard import CoordinatorRecord, Result, Shard, ShardContext, TimeoutOperation
 from moldau.coordinator.timers import ShardTimers
 from moldau.deferred import Deferred
-from moldau.errors import ErrorCode, KafkaError
+from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.protocol.records import BatchBuilder, BatchFields, EndTransaction, encode_batch, end_transaction_record
 from moldau.runtime.ports import Clock, Loop, TimerHandle
 from moldau.slicing import Slicer, Work
@@ -127,10 +127,12 @@ class ShardWriter(Generic[S]):
                 return
             try:
                 yield from self._append(result, fields)
-            except KafkaError as error:
-                failed = coordinator_error(error)
+            except Exception as error:
+                failed = coordinator_error(error) if isinstance(error, KafkaError) else _unexpected(error)
                 if result.done is not None:
                     result.done(failed)
+                if not isinstance(error, KafkaError | ProtocolError):
+                    raise
                 answer.fail(failed)
                 return
             # Without records the answer still rests on what was decided before and may not be committed yet: by this
@@ -353,4 +355,7 @@ def _decided(outcome: Result[T] | Work[Result[T]]) -> Work[Result[T]]:
 
 
 def _unexpected(error: BaseException) -> KafkaError:
+    if isinstance(error, ProtocolError):
+        # Something in it has no place in a record, such as an id longer than the log's old formats can say.
+        return KafkaError(ErrorCode.INVALID_REQUEST, f"The change cannot be written: {error}.")
     return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error))

@@ -247,6 +247,17 @@ def test_a_timeout_that_had_to_wait_is_dropped_by_what_stood_before_it(said: str
     assert ("late" in shard.counts) is (said == "again")
 
 
+def test_what_has_no_place_in_a_record_is_refused_and_whoever_waits_for_its_end_hears_of_it() -> None:
+    world = World()
+    shard = world.load()
+    heard: list[KafkaError | None] = []
+    answer = world.runtime.write("set", 0, lambda shard: shard.set("n" * 40_000, 1, done=heard.append))
+    assert outcome(answer) == ErrorCode.INVALID_REQUEST
+    assert [error and error.code for error in heard] == [ErrorCode.INVALID_REQUEST]
+    assert not shard.counts
+    assert world.set("a", 1) == 0
+
+
 def test_an_operation_asked_for_inside_another_waits_for_it() -> None:
     world = World()
     shard = world.load()
