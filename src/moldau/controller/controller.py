@@ -174,11 +174,14 @@ class Controller(WritePath):
         # One at a time: fencing the first may change where the partitions of the next can go.
         stale = self.sessions.stale()
         if stale is not None:
-            logger.warning("broker %d is fenced: it has not been heard of for too long", stale)
             self.run(lambda: self._fence(stale)).then(_report)
         self._watch_sessions()
 
     def _fence(self, broker_id: int) -> Decision[None]:
+        if not self.sessions.is_stale(broker_id):
+            # It had to wait for its turn, and a heartbeat that came in time stood before it.
+            return Decision([], None)
+        logger.warning("broker %d is fenced: it has not been heard of for too long", broker_id)
         records = lifecycle.fence_broker(self.state, broker_id)
         self.sessions.touch(broker_id, fenced=True, metadata_offset=-1)
         return Decision(records, None, atomic=False)

@@ -92,6 +92,10 @@ class BrokerSessions:
         expired = [(session.last_contact, broker) for broker, session in self._watched() if self._expiry(session) < now]
         return min(expired)[1] if expired else None
 
+    def is_stale(self, broker_id: int) -> bool:
+        session = self._sessions.get(broker_id)
+        return session is not None and not session.fenced and self._expiry(session) < self._clock.monotonic()
+
     def seconds_to_next_expiry(self) -> float | None:
         expiries = [self._expiry(session) for _, session in self._watched()]
         return max(0.0, min(expiries) - self._clock.monotonic()) if expiries else None

@@ -19,6 +19,7 @@ from moldau.metadata.records import (
     TopicRecord,
     versioned,
 )
+from moldau.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from moldau.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from moldau.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest
@@ -383,6 +384,24 @@ def test_a_fault_among_those_who_wait_for_a_long_decision_is_told_and_the_others
         world.quorum.commit()
     assert [type(error) for error in seen] == [ZeroDivisionError]
     assert isinstance(behind[0], CreateTopicsResponse)
+
+
+@pytest.mark.parametrize("heard", [True, False])
+def test_a_broker_whose_heartbeat_waits_for_a_long_decision_is_not_fenced(heard: bool) -> None:
+    world = SlowWorld()
+    world.begin(LARGE)
+    world.turn_until_written(TURN_RECORDS)
+    broker = world.controller.state.brokers.registrations[1]
+    if heard:
+        request = BrokerHeartbeatRequest(
+            broker_id=1, broker_epoch=broker.epoch, current_metadata_offset=world.image.offset
+        )
+        world.controller.broker_heartbeat(request)
+    world.clock.now += world.config.broker_session_timeout_ms / 1000 + 1
+    for _ in range(2):
+        world.loop.run()
+        world.quorum.commit()
+    assert world.controller.state.brokers.registrations[1].fenced is not heard
 
 
 @pytest.mark.parametrize("committed", [False, True])
