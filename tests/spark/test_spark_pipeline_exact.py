@@ -19,6 +19,7 @@ from moldau.spark.pipeline import Pipeline, PipelineError, load, start
 from moldau.spark.pipeline.checkpoints import forget
 from moldau.spark.pipeline.lag import current_lag
 from moldau.spark.pipeline.running import Supervisor
+from moldau.spark.pipeline.sharing import groups
 from moldau.spark.pipeline.status import read_status
 from moldau.testing import Cluster
 
@@ -266,3 +267,22 @@ def test_sinks_that_share_a_query_are_exactly_once_each(
     assert ids(odd) == list(range(1, 30, 2))
     with pytest.raises(PipelineError, match="sink `fragile` shared a query with others up to now"):
         run(spark, declared(tmp_path, node, "shared", steps.replace("share: true", "share: false")))
+
+
+def test_a_sink_that_left_its_query_does_not_come_back_unnoticed(spark: Any, tmp_path: Path) -> None:
+    """The others have read on, and what they read it would never get."""
+
+    def sharing(*sinks: str) -> list[str]:
+        path = tmp_path / "left.yaml"
+        named = "".join(f"  {name}: {{from: s, parquet: {tmp_path / name}}}\n" for name in sinks)
+        path.write_text(f"pipeline: left\nsources: {{s: {{topic: s}}}}\nsinks:\n{named}")
+        return [part.name for part in groups(spark, load(str(path))).get("s", [])]
+
+    assert sharing("a", "b", "c") == ["a", "b", "c"]
+    assert sharing("a", "b", "c") == ["a", "b", "c"]
+    assert sharing("a", "c", "later") == ["a", "c"]
+    for _ in range(2):
+        with pytest.raises(PipelineError, match=r"sink `b` shared a query with others that went on without it"):
+            sharing("a", "b", "c")
+    assert sharing("a", "c") == ["a", "c"]
+    assert not list(tmp_path.glob("**/*.new"))

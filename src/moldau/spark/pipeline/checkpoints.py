@@ -109,12 +109,14 @@ def read_text(spark: SparkSession, path: str) -> str:
 
 
 def write_text(spark: SparkSession, path: str, text: str) -> None:
-    files, place = _place(spark, path)
+    """A new file, all of it or nothing: half of it, left by a process that was killed, would be read by the next."""
+    files, place = _place(spark, f"{path}.new")
     stream = files.create(place, True)
     try:
         stream.write(bytearray(text.encode()))
     finally:
         stream.close()
+    _rename(spark, f"{path}.new", path)
 
 
 def _delete(spark: SparkSession, path: str) -> None:

@@ -8,7 +8,7 @@ would write it again (databases, functions, topics that are told at least once),
 
 Which sinks share is written down beside the checkpoint and does not change with the file: a sink that comes later, or
 had a checkpoint of its own before, is in a query of its own, and one that can share no more is refused, because its
-place in the source is that of the others.
+place in the source is that of the others. So is one that comes back: they went on while it was away.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _REPEATING: Final = ("topic", "jdbc", "python")
 _STEPS: Final = ("parse", "expect", "filter", "select", "add", "join")
 _MEMBERS: Final = "members.json"
+_LEFT: Final = "left"
 
 
 def candidates(pipeline: Pipeline) -> dict[str, list[Part]]:
@@ -62,6 +63,7 @@ def groups(spark: SparkSession, pipeline: Pipeline) -> dict[str, list[Part]]:
         if exists(spark, place):
             names = json.loads(read_text(spark, place))
             _check_still(pipeline, names, {part.name for part in here})
+            _check_return(spark, pipeline, names, f"{shared_checkpoint(pipeline, source)}/{_LEFT}")
             members = [part for part in here if part.name in names]
         else:
             members = [part for part in here if not exists(spark, f"{checkpoint_of(pipeline, part)}/offsets")]
@@ -145,3 +147,18 @@ def _check_still(pipeline: Pipeline, names: list[str], able: set[str]) -> None:
                 f"{part.place}: {part.owner} shared a query with others up to now, and its place in the source is "
                 "theirs; it cannot go on by itself. Leave it as it was and declare another sink, or begin with --fresh."
             )
+
+
+def _check_return(spark: SparkSession, pipeline: Pipeline, names: list[str], place: str) -> None:
+    """Remembers who has left, and refuses whoever comes back: it would miss what the others read meanwhile."""
+    here = {part.name: part for part in pipeline.outputs}
+    for name in names:
+        left = exists(spark, f"{place}/{name}")
+        if left and name in here:
+            raise PipelineError(
+                f"{here[name].place}: {here[name].owner} shared a query with others that went on without it, and would "
+                "miss what they have read since. Declare it under another name, and it begins where its source says, "
+                "or begin with --fresh."
+            )
+        if not left and name not in here:
+            write_text(spark, f"{place}/{name}", "")
