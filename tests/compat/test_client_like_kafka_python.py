@@ -212,3 +212,28 @@ def test_columns_after_an_iterator(bootstrap: str, topic: str) -> None:
         assert next(consumer).offset == 0
         found = [columns.rows for _ in range(20) for columns in consumer.poll_columns(100).values()]
         assert sum(found) == 4
+
+
+def test_an_error_does_not_end_the_records(bootstrap: str, topic: str) -> None:
+    """Whoever catches it and goes on iterating meets it again, and does not take it for the end."""
+
+    def whole(value: bytes) -> int:
+        return int(value)
+
+    with moldau.KafkaProducer(bootstrap_servers=bootstrap) as producer:
+        for value in (b"0", b"one", b"2"):
+            producer.send(topic, value, partition=0)
+    with moldau.KafkaConsumer(
+        bootstrap_servers=bootstrap,
+        auto_offset_reset="earliest",
+        consumer_timeout_ms=10_000,
+        max_poll_records=1,
+        value_deserializer=whole,
+    ) as consumer:
+        consumer.assign([TopicPartition(topic, 0)])
+        assert next(consumer).value == 0
+        for _ in range(2):
+            with pytest.raises(ValueError, match="one"):
+                next(consumer)
+        consumer.seek(TopicPartition(topic, 0), 2)
+        assert next(consumer).value == 2

@@ -300,7 +300,8 @@ class KafkaConsumer:
         iterator = self._buffer.iterator or self._one_by_one()
         try:
             record = next(iterator)
-        except StopIteration:
+        except BaseException:
+            # After an error it has ended as well, but the records have not.
             self._buffer.iterator = None
             raise
         # Also where its own poll brought partitions, which ends iterators: what that poll found is still in this one.
