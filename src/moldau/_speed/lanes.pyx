@@ -429,12 +429,16 @@ cdef class Lanes:
             if slot.sent < slot.answered:
                 out = <const char *> self.out + <Py_ssize_t> number * OUT_SIZE
                 lane.transport.send([PyBytes_FromStringAndSize(out + slot.sent, slot.answered - slot.sent)])
-            if slot.state == LEFT:
-                self.hand_over(lane.transport, self.shared, slot.at, slot.end)
-            else:
+            if slot.state != LEFT:
                 lane.transport.activity += 1
+            elif slot.at < slot.end:
+                self.hand_over(lane.transport, self.shared, slot.at, slot.end)
+        # The ended ones last: they are read once more, into the memory in which all the others lay.
+        for number in range(self.count):
+            slot = &self.slots[number]
+            if slot.state == LEFT and slot.at == slot.end:
+                self.hand_over((<Lane> slot.lane).transport, self.shared, slot.at, slot.end)
         return 0
-
 
     cdef void give_up(self) except *:
         """Nobody knows what became of their requests, and nobody may wait for an answer for ever."""

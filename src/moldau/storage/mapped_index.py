@@ -164,6 +164,11 @@ class MappedIndex:
     def is_full(self) -> bool:
         return self.entries >= self._size // self.ENTRY_SIZE
 
+    @property
+    def is_nearly_full(self) -> bool:
+        """Whether there is room for one more entry at most."""
+        return self.entries + 1 >= self._size // self.ENTRY_SIZE
+
     def check(self) -> None:
         """Raises CorruptIndex for what cannot be an index of a closed segment."""
         if self._disk.size(self.path) % self.ENTRY_SIZE:

@@ -153,6 +153,8 @@ class Segment:
             return None
         if self._bytes_since_entry <= self.index_interval:
             return self.index_interval - self._bytes_since_entry
+        if self.offset_index.is_nearly_full or self.time_index.is_nearly_full:
+            return None  # with this entry the segment ends
         try:
             self.offset_index.make_room()
             self.time_index.make_room()

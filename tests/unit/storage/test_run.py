@@ -90,3 +90,15 @@ def test_the_first_batch_of_a_run_gets_the_entry_that_is_due(tmp_path: Path) -> 
     assert log.segments.active.max_timestamp == NOW + 5
     assert (log.log_end_offset, log.high_watermark) == (4, 4)
     log.close()
+
+
+def test_the_last_entry_of_an_index_ends_its_segment(tmp_path: Path) -> None:
+    log = open_log(tmp_path, LogConfig(index_interval_bytes=1, segment_index_bytes=24))
+    runs = []
+    for _ in range(5):
+        batch = one_batch()
+        log.append_as_leader(batch, 0, len(batch), EPOCH)
+        runs.append(open_run(log.local, EPOCH, NOW) is not None)
+    # Of the time index, with its longer entries, two fit: the second batch has one, the next would fill it.
+    assert runs == [True, False, True, False, True]
+    log.close()
