@@ -170,6 +170,31 @@ def test_a_fresh_start_writes_everything_again_and_loses_nothing(
     assert written < {path.name for path in (tmp_path / "archive").glob("*.parquet")}
 
 
+def test_an_older_copy_of_a_checkpoint_is_refused_whatever_the_sink(
+    spark: Any, node: Cluster, create_topic: CreateTopic, tmp_path: Path
+) -> None:
+    """A function has no record of batches, but the group of the query knows how far it was."""
+    source = create_topic()
+    (tmp_path / "functions.py").write_text(
+        "from pathlib import Path\n\ndef put(frame, number):\n"
+        f"    with Path({str(tmp_path / 'put')!r}).open('a') as out:\n"
+        "        out.writelines(f'{bytes(row.value).decode()}\\n' for row in frame.collect())\n"
+    )
+    sinks = "sinks: {out: {from: s, python: 'functions.py:put'}}"
+    pipeline = declared(tmp_path, node, "set-back", f"sources: {{s: {{topic: {source}}}}}\n{sinks}\n")
+    place, copy = tmp_path / "checkpoints", tmp_path / "copy"
+    produce(node, source, ["1"])
+    run(spark, pipeline)
+    shutil.copytree(place, copy)
+    produce(node, source, ["2", "3"])
+    run(spark, pipeline)
+    shutil.rmtree(place)
+    copy.rename(place)
+    with pytest.raises(Exception, match=rf"older copy.*{source}-0 at 1, was at 3 by its group 'set-back.out'"):
+        run(spark, pipeline)
+    assert (tmp_path / "put").read_text().split() == ["1", "2", "3"]
+
+
 def test_an_older_copy_of_a_checkpoint_is_refused_by_a_sink_of_files(
     spark: Any, node: Cluster, create_topic: CreateTopic, tmp_path: Path
 ) -> None:

@@ -13,12 +13,13 @@ import pytest
 from filled_topics import rows, write
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
 
+from moldau import KafkaConsumer, OffsetAndMetadata
 from moldau.admin import KafkaAdminClient, NewPartitions, NewTopic
 from moldau.client.admin.groups import committed_positions
 from moldau.client.cluster import Cluster as Client
 from moldau.spark.schema import SOURCE_SCHEMA
 from moldau.spark.source import stream
-from moldau.spark.source.loss import DataLoss
+from moldau.spark.source.loss import DataLoss, OldCheckpoint
 from moldau.spark.source.positions import ids_in, query_in, start_in, to_position
 from moldau.spark.source.stream import StreamReader, stream_reader
 from moldau.testing import Cluster
@@ -369,6 +370,68 @@ def test_a_group_that_refuses_stops_nothing(
     reader.commit(end)
     reader.stop()
     assert shown(node, "taken") == {TopicPartition(topic, 0): 5}
+
+
+def test_an_older_checkpoint_is_noticed(
+    node: Cluster, make: Make, create_topic: Callable[..., str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The group remembers how far the query was, and the checkpoint says less."""
+    topic = create_topic()
+    write(node.bootstrap_servers, topic, 0, rows(3))
+    before = make(topic)
+    first, _ = advance(before, through_json(before.initialOffset()))
+    write(node.bootstrap_servers, topic, 0, rows(4))
+    second, _ = advance(before, first)
+    advance(before, second)
+    before.stop()
+    write(node.bootstrap_servers, topic, 0, rows(5))
+    (group,) = [each for each in _groups(node) if each.endswith(query_in(first))]
+    places = f"{topic}-0 at 3, was at 7 by its group '{group}'"
+    for _ in range(2):  # it stays so until somebody decides
+        with pytest.raises(OldCheckpoint, match=rf"{places}.*Delta.*moldau groups delete {group}"):
+            advance(make(topic, failOnOldCheckpoint="true"), first)
+    # The newest one goes on, and so does one that the group has not heard of yet.
+    assert advance(make(topic, failOnOldCheckpoint="true"), second)[1] == [(0, 7, 12)]
+    with caplog.at_level(logging.WARNING):
+        after = make(topic)
+        assert advance(after, first)[1] == [(0, 3, 12)]
+        advance(after, first)
+    assert [record.getMessage().count(places) for record in caplog.records] == [1]
+
+
+def test_what_others_committed_says_nothing_about_a_checkpoint(
+    node: Cluster, make: Make, create_topic: Callable[..., str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Under a group that was given: another query, a consumer, and a former topic of the same name."""
+    topic = create_topic()
+    write(node.bootstrap_servers, topic, 0, rows(3))
+    named = {"kafka__group__id": f"shared-{topic}", "failOnOldCheckpoint": "true", "failOnDataLoss": "false"}
+    ours, other = make(topic, **named), make(topic, **named)
+    first, _ = advance(ours, through_json(ours.initialOffset()))
+    ours.stop()
+    write(node.bootstrap_servers, topic, 0, rows(4))
+    end, _ = advance(other, through_json(other.initialOffset()))
+    advance(other, end)
+    other.stop()
+    assert advance(make(topic, **named), first)[1] == [(0, 3, 7)]
+    with KafkaConsumer(bootstrap_servers=node.bootstrap_servers, group_id=f"shared-{topic}") as consumer:
+        consumer.commit({TopicPartition(topic, 0): OffsetAndMetadata(7)})
+    assert advance(make(topic, **named), first)[1] == [(0, 3, 7)]
+    # A topic made anew is a loss of data, which is another matter.
+    going_on = make(topic, **named)
+    second, _ = advance(going_on, first)
+    advance(going_on, second)
+    going_on.stop()
+    with KafkaAdminClient(bootstrap_servers=node.bootstrap_servers) as admin:
+        admin.delete_topics([topic])
+        admin.create_topics([NewTopic(topic, 1, 1)])
+    write(node.bootstrap_servers, topic, 0, rows(2))
+    assert advance(make(topic, **named), first)[1] == [(0, 0, 2)]
+
+
+def _groups(node: Cluster) -> list[str]:
+    with KafkaAdminClient(bootstrap_servers=node.bootstrap_servers) as admin:
+        return [each["group_id"] for each in admin.list_groups()]
 
 
 def test_what_is_shipped_to_workers_has_no_connection(

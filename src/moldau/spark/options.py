@@ -53,6 +53,7 @@ OPTIONS: Final[dict[str, Use]] = {
     "minPartitions": Use.READ,
     "maxRecordsPerPartition": Use.READ,
     "failOnDataLoss": Use.READ,
+    "failOnOldCheckpoint": Use.STREAM_READ,
     "includeHeaders": Use.READ | Use.WRITE,
     "groupIdPrefix": Use.READ,
     "kafkaConsumer.pollTimeoutMs": Use.READ,

@@ -58,10 +58,13 @@ def topic_options(pipeline: Pipeline, part: Part) -> dict[str, str]:
 
 def _topic(reader: Any, pipeline: Pipeline, part: Part, output: Part | None) -> DataFrame:
     options = topic_options(pipeline, part)
-    named = {name.lower() for name in options} & {"kafka.group.id", "groupidprefix"}
-    if part.streaming and output is not None and not named:
+    given = {name.lower() for name in options}
+    if part.streaming and output is not None and not given & {"kafka.group.id", "groupidprefix"}:
         # Each query is at another place, so each has a name of its own among lag tools.
         options["kafka.group.id"] = group_of(pipeline, output)
+    if part.streaming and "failonoldcheckpoint" not in given:
+        # Nobody reads the log of a pipeline that runs by itself, and `--fresh` is there for those who begin anew.
+        options["failOnOldCheckpoint"] = "true"
     return _loaded(reader.format("moldau").options(**options))
 
 

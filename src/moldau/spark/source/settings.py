@@ -50,6 +50,7 @@ class SourceSettings:
     # What to do when no record is as young as a starting time: "error" or "latest".
     unmatched: str
     fail_on_data_loss: bool
+    fail_on_old_checkpoint: bool
     min_partitions: int | None
     max_records: int | None
     max_offsets: int | None
@@ -121,6 +122,7 @@ def _settings(options: Options, start: Bound, end: Bound) -> SourceSettings:
         end=end,
         unmatched=options.choice("startingOffsetsByTimestampStrategy", "error", ("error", "latest")),
         fail_on_data_loss=options.flag("failOnDataLoss", True),
+        fail_on_old_checkpoint=options.flag("failOnOldCheckpoint", False),
         min_partitions=options.number("minPartitions"),
         max_records=options.number("maxRecordsPerPartition"),
         max_offsets=most,

@@ -33,7 +33,7 @@ from moldau.client.cluster import Cluster
 from moldau.spark.connection import open_cluster
 from moldau.spark.schema import check_schema
 from moldau.spark.source.group import GroupPositions
-from moldau.spark.source.loss import report_loss
+from moldau.spark.source.loss import report_loss, report_old_checkpoint
 from moldau.spark.source.offsets import OffsetReader
 from moldau.spark.source.positions import (
     Position,
@@ -68,6 +68,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # With trigger(availableNow=True): where everything ended when the run began.
         self._target: Offsets | None = None
         self._last_batch = float("-inf")
+        # Whether the checkpoint was compared with what the group remembers; once in the life of a query is enough.
+        self._compared = False
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_open": None}
@@ -97,6 +99,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """The end of the next batch; `start` itself, to the letter, when there is nothing to do."""
         began, query = from_position(start), query_in(start)
+        self._compare(query, start)
         # Asked about the next batch, so done with the one before; `commit` would say so one batch later.
         self._asking.group.show(query, began)
         self._latest = self._fetch_latest(began) if self._target is None else self._target
@@ -154,6 +157,21 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         partitions = offsets.partitions_left(began)
         self._ids = offsets.ids
         return offsets.latest(partitions, began)
+
+    def _compare(self, query: str, start: Position) -> None:
+        """Before the group is told anything, which would be all it knows."""
+        if self._compared or not query:
+            return
+        self._compared = True
+        began = from_position(start)
+        shown = self._asking.group.shown_beyond(query, began)
+        if shown:
+            self._fetch_latest(began)  # for the ids: what was shown of a topic that is gone says nothing
+            anew = renewed(ids_in(start), self._ids)
+            shown = {where: offset for where, offset in shown.items() if where.topic not in anew}
+        if shown:
+            group_id = self._settings.group.id(query)
+            report_old_checkpoint(group_id, began, shown, fail=self._settings.fail_on_old_checkpoint)
 
     def _without(self, began: Offsets, anew: set[str]) -> Offsets:
         """A topic that was made anew has nothing to go on from: a loss, and then it is read from its beginning."""
