@@ -37,6 +37,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
+# Many tests write records of 1970, which the first look for what is too old would take away, sooner or later.
+NO_RETENTION = dict.fromkeys(("log.initial.task.delay.ms", "log.retention.check.interval.ms"), str(24 * 3_600_000))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "ours_only(reason): holds for our own node alone")
     config.addinivalue_line("markers", "kafka: starts an Apache Kafka by itself; runs in `make compat-kafka`")
@@ -66,7 +70,7 @@ def collect_what_clients_left() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
     """One node for all tests that only add topics of their own."""
-    node = NodeProcess(tmp_path_factory.mktemp("node") / "data")
+    node = NodeProcess(tmp_path_factory.mktemp("node") / "data", NO_RETENTION)
     _running.append(node)
     yield node
     _running.remove(node)
@@ -100,6 +104,7 @@ def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKaf
         "group.initial.rebalance.delay.ms": "0",
         "offsets.topic.num.partitions": "4",
         "transaction.state.log.num.partitions": "4",
+        **NO_RETENTION,
     }
     kafka = ApacheKafka(KafkaTools(libs), tmp_path_factory.mktemp("kafka") / "data", settings)
     kafka.format("compatibilitycompatibi")

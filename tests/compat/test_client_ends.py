@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -15,6 +16,10 @@ from typing import Any
 import pytest
 
 from moldau import ConsumerRebalanceListener, KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition, errors
+from moldau.admin import KafkaAdminClient
+from moldau.client.consumer import commits
+from moldau.client.conversation import Learn, Pause
+from moldau.errors import ErrorCode, KafkaError
 
 
 def fill(bootstrap: str, topic: str, count: int) -> None:
@@ -78,6 +83,59 @@ def test_commits_nobody_answers_have_failed_after_close(start_node: Any, topic: 
     assert told == [future.exception]
 
 
+def test_the_end_does_not_wait_for_a_silent_broker(start_node: Any, topic: str, monkeypatch: Any) -> None:
+    """One commit on its way, one more at the end, and a group to leave: after a few seconds of silence none of them is
+    waited for. Each alone may take as long as a request, which here is longer than the test may."""
+    monkeypatch.setattr(commits, "_SILENCE", 0.2)
+    node = start_node()
+    fill(node.bootstrap, topic, 3)
+    consumer = KafkaConsumer(
+        topic,
+        bootstrap_servers=node.bootstrap,
+        group_id=topic,
+        auto_offset_reset="earliest",
+        request_timeout_ms=200_000,
+    )
+    assert next(consumer).offset == 0
+    consumer.commit()
+    assert next(consumer).offset == 1
+    node.process.send_signal(signal.SIGSTOP)
+    future = consumer.commit_async()
+    ended = threading.Thread(target=consumer.close, daemon=True)
+    ended.start()
+    ended.join(60)
+    assert not ended.is_alive()
+    node.process.send_signal(signal.SIGCONT)
+    assert future.is_done
+    with KafkaConsumer(bootstrap_servers=node.bootstrap, group_id=topic) as after:
+        assert after.committed(TopicPartition(topic, 0)) in (1, 2)
+
+
+def test_the_end_waits_for_a_broker_that_says_to_wait(start_node: Any, topic: str, monkeypatch: Any) -> None:
+    """An answer is a sign of life, also one that says no: the last commit is tried until it is taken."""
+    monkeypatch.setattr(commits, "_SILENCE", 1.0)
+    node = start_node()
+    fill(node.bootstrap, topic, 3)
+    consumer = reader(node.bootstrap, topic)
+    assert next(consumer).offset == 0
+    refusing = threading.Event()
+    real = consumer._commits.group.commit
+    begun = time.monotonic()
+
+    def not_ready(offsets: Any, membership: Any) -> Any:
+        """What a coordinator that is loading makes of it, twice as long as silence would be borne."""
+        while time.monotonic() < begun + 2.0:
+            refusing.set()
+            yield Learn(None, anew=True)
+            yield Pause(0, KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+        return (yield from real(offsets, membership))
+
+    monkeypatch.setattr(consumer._commits.group, "commit", not_ready)
+    consumer.close()
+    assert refusing.is_set()
+    assert committed(node.bootstrap, topic) == 1
+
+
 def test_a_commit_takes_no_longer_than_it_may_behind_one_that_does(start_node: Any, topic: str) -> None:
     node = start_node()
     fill(node.bootstrap, topic, 3)
@@ -113,6 +171,56 @@ def test_a_listener_that_fails_at_the_end_leaves_nothing(
         consumer.close()
     assert not any(thread.name.startswith(f"failing-{topic}") for thread in threading.enumerate())
     consumer.close()
+
+
+def test_whatever_goes_wrong_nobody_is_subscribed_afterwards(start_node: Any, topic: str) -> None:
+    class Failing(ConsumerRebalanceListener):
+        def on_partitions_assigned(self, assigned: Any) -> None: ...
+
+        def on_partitions_revoked(self, revoked: Any) -> None:
+            raise ZeroDivisionError
+
+    node = start_node(settings={"group.initial.rebalance.delay.ms": "0"})
+    fill(node.bootstrap, topic, 1)
+    consumer = KafkaConsumer(
+        bootstrap_servers=node.bootstrap, group_id=topic, auto_offset_reset="earliest", request_timeout_ms=1000
+    )
+    consumer.subscribe([topic], listener=Failing())
+    assert next(consumer).offset == 0
+    with pytest.raises(ZeroDivisionError):
+        consumer.unsubscribe()
+    assert (consumer.subscription(), consumer.assignment()) == (None, set())
+    with KafkaAdminClient(bootstrap_servers=node.bootstrap) as admin:
+        assert admin.describe_groups([topic])[topic]["members"] == []
+    consumer.subscribe([topic])
+    consumer.poll(100)
+    node.kill()
+    consumer.unsubscribe()
+    assert (consumer.subscription(), consumer.assignment()) == (None, set())
+    consumer.close()
+    consumer.unsubscribe()  # nothing to leave any more
+
+
+def test_a_consumer_that_nobody_holds_leaves_its_group(bootstrap: str, topic: str) -> None:
+    """Its thread must not keep it alive, with its share of the work, for as long as max_poll_interval_ms says."""
+
+    class Knowing(ConsumerRebalanceListener):
+        def __init__(self, consumer: KafkaConsumer) -> None:
+            self.consumer = consumer
+
+    def work() -> None:
+        consumer = KafkaConsumer(
+            bootstrap_servers=bootstrap, group_id=topic, auto_offset_reset="earliest", client_id=f"dropped-{topic}"
+        )
+        consumer.subscribe([topic], listener=Knowing(consumer))
+        assert next(consumer).offset == 0
+
+    fill(bootstrap, topic, 3)
+    work()
+    gc.collect()
+    assert not any(thread.name.startswith(f"dropped-{topic}") for thread in threading.enumerate())
+    with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
+        assert admin.describe_groups([topic])[topic]["members"] == []
 
 
 def test_asked_after_the_end(bootstrap: str, topic: str) -> None:
@@ -155,6 +263,8 @@ def test_the_child_of_a_fork_is_told_and_let_go(bootstrap: str, topic: str) -> N
     fill(bootstrap, topic, 3)
     producer = KafkaProducer(bootstrap_servers=bootstrap, linger_ms=600)
     consumer = reader(bootstrap, topic)
+    member = KafkaConsumer(topic, bootstrap_servers=bootstrap, group_id=f"{topic}-members")
+    member.poll(100)
     assert next(consumer).offset == 0
     future = producer.send(topic, b"from the parent", partition=0)
 
@@ -165,17 +275,20 @@ def test_the_child_of_a_fork_is_told_and_let_go(bootstrap: str, topic: str) -> N
             lambda: future.get(timeout=3),
             lambda: consumer.poll(1000),
             consumer.commit,
+            lambda: consumer.assign([]),
+            member.unsubscribe,
         ):
             with pytest.raises(errors.IllegalStateError, match="fork"):
                 call()
         producer.close(2)
         consumer.close()
+        member.close()
 
     in_child(work)
     assert future.get(timeout=10).offset == 3
     assert [next(consumer).offset for _ in range(3)] == [1, 2, 3]
-    consumer.close()
-    producer.close()
+    for client in (consumer, member, producer):
+        client.close()
     assert committed(bootstrap, topic) == 4
 
 

@@ -178,3 +178,24 @@ def test_on_an_event_loop_they_may_be_coroutines(bootstrap: str, filled: str) ->
     assert len(watching.consumed) == 10
     assert [offsets[where].offset for offsets in watching.committed] == [10]
     assert watching.closed == 1
+
+
+def test_records_given_back_are_not_shown_twice(bootstrap: str, filled: str) -> None:
+    """An iterator has more than it handed out; by whatever way the rest comes, it was seen already."""
+    watching = Watching()
+    where = TopicPartition(filled, 0)
+    with KafkaConsumer(
+        bootstrap_servers=bootstrap,
+        auto_offset_reset="earliest",
+        max_poll_records=6,
+        interceptors=[watching],
+    ) as consumer:
+        consumer.assign([where])
+        assert [next(consumer).value for _ in range(2)] == [b"0", b"1"]
+        assert watching.consumed == [b"%d" % number for number in range(6)]
+        looked_at = consumer.poll(10_000, max_records=3, update_offsets=False)
+        assert [record.value for record in looked_at[where]] == [b"2", b"3", b"4"]
+        consumer.pause(where)
+        consumer.resume(where)
+        assert take(consumer, 8) == [b"%d" % number for number in range(2, 10)]
+    assert watching.consumed == [b"%d" % number for number in range(10)]

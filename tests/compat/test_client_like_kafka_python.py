@@ -179,9 +179,22 @@ def seek_in_between(consumer: Any, where: Any) -> list[int]:
     return [offset for partition, offset in sorted([*rest, (first.partition, 0)]) if partition == first.partition]
 
 
+def look_without_taking(consumer: Any, where: Any) -> list[int]:
+    consumer.assign([where(0)])
+    seen: list[int] = []
+    for moves in (False, False, True):
+        found = {}
+        while not found:
+            found = consumer.poll(100, max_records=2, update_offsets=moves)
+        seen += [record.offset for record in found[where(0)]]
+        seen.append(-consumer.position(where(0)))
+    return [*seen, next(consumer).offset]
+
+
 @pytest.mark.parametrize(
     ("work", "seen"),
     [
+        (look_without_taking, [0, 1, 0, 0, 1, 0, 0, 1, -2, 2]),
         (poll_in_between, [0, 1, 2, 3, 4]),
         (pause_in_between, [0, 1, -1, 2, 3, 4]),
         (seek_in_between, [0, 1, 2, 3, 4]),

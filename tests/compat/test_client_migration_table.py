@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tools.migration.answers import ask
 from tools.migration.names import Row
 from tools.migration.reasons import REASONS
-from tools.migration.table import PAGE, answer_rows, chapters, render, unexplained, written
+from tools.migration.table import PAGE, asked, chapters, render, unexplained, written
 
 from moldau.testing import Cluster
 
@@ -16,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.fixture(scope="module")
 def parts() -> dict[str, list[Row]]:
     with Cluster() as cluster:
-        return {**chapters(), "What the admin client answers": answer_rows(ask(cluster.bootstrap_servers))}
+        return {**chapters(), **asked(cluster.bootstrap_servers)}
 
 
 def test_every_row_has_a_yes_or_a_reason(parts: dict[str, list[Row]]) -> None:

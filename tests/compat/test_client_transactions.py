@@ -97,5 +97,10 @@ def test_the_order_of_calls_matters(bootstrap: str, topic: str) -> None:
         producer.commit_transaction()
         with pytest.raises(errors.IllegalStateError):
             producer.send(topic, b"outside again")
+        producer.init_transactions()  # so it is already
+        producer.begin_transaction()
+        with pytest.raises(errors.IllegalStateError):
+            producer.init_transactions()
+        producer.abort_transaction()
     with KafkaProducer(bootstrap_servers=bootstrap) as plain, pytest.raises(errors.IllegalStateError):
         plain.init_transactions()

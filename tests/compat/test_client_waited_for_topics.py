@@ -76,10 +76,52 @@ def test_who_may_create_topics(bootstrap: str, topic: str) -> None:
             consumer.poll(1000)
         with (
             KafkaProducer(bootstrap_servers=bootstrap, allow_auto_create_topics=False, max_block_ms=1000) as producer,
-            pytest.raises(errors.UnknownTopicOrPartitionError),
+            # The latter where not even the first answer comes in this time.
+            pytest.raises((errors.UnknownTopicOrPartitionError, errors.KafkaTimeoutError)),
         ):
             producer.send(f"{topic}-w", b"x").get(10)
         assert not {f"{topic}-r", f"{topic}-w"} & set(admin.list_topics())
         with KafkaConsumer(f"{topic}-r", bootstrap_servers=bootstrap) as consumer:
             consumer.poll(1000)
         assert f"{topic}-r" in admin.list_topics()
+
+
+@pytest.mark.parametrize("count", [2, 8], ids=["shorter than before", "longer than before"])
+def test_a_topic_made_anew_is_read_from_its_beginning(start_node: StartNode, topic: str, count: int) -> None:
+    """Offsets of the former one mean nothing in it, and all of it is new, whatever auto_offset_reset says."""
+    bootstrap = start_node(BY_HAND).bootstrap
+    with (
+        KafkaAdminClient(bootstrap_servers=bootstrap) as admin,
+        KafkaConsumer(bootstrap_servers=bootstrap, metadata_max_age_ms=1000) as consumer,
+    ):
+        admin.create_topics([NewTopic(topic, 1, 1)])
+        consumer.assign([TopicPartition(topic, 0)])
+        assert consumer.position(TopicPartition(topic, 0)) == 0
+        assert len(read(consumer, 5, lambda: write(bootstrap, topic, 5))) == 5
+        admin.delete_topics([topic])
+        admin.create_topics([NewTopic(topic, 1, 1)])
+        write(bootstrap, topic, count)
+        seen: list[int] = []
+        for _ in range(100):
+            seen += [record.offset for records in consumer.poll(200).values() for record in records]
+            if len(seen) >= count:
+                break
+        assert seen == list(range(count))
+
+
+def test_of_a_topic_that_was_deleted_nothing_is_committed_by_itself(
+    start_node: StartNode, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The coordinator says that it may be there soon; asked until time is over, it would hold up `poll` for as long."""
+    bootstrap = start_node(BY_HAND).bootstrap
+    options: dict[str, Any] = {"group_id": topic, "auto_offset_reset": "earliest", "metadata_max_age_ms": 500}
+    with (
+        KafkaAdminClient(bootstrap_servers=bootstrap) as admin,
+        KafkaConsumer(topic, bootstrap_servers=bootstrap, **options) as consumer,
+    ):
+        admin.create_topics([NewTopic(topic, 1, 1)])
+        assert len(read(consumer, 5, lambda: write(bootstrap, topic, 5))) == 5
+        admin.delete_topics([topic])
+        while consumer.assignment():
+            consumer.poll(100)
+    assert "could not be committed" not in caplog.text

@@ -43,10 +43,15 @@ class Producer:
         self._cluster = cluster
         self.transactional_id = transactional_id
         self.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=[transactional_id]))
-        given = self.ask(InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=60_000))
+        given = self._identity()
+        while given.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:  # which was made this very moment
+            given = self._identity()
         assert given.error_code == 0
         self.id, self.epoch = given.producer_id, given.producer_epoch
         self.sequences: dict[tuple[str, int], int] = {}
+
+    def _identity(self) -> Any:
+        return self.ask(InitProducerIdRequest(transactional_id=self.transactional_id, transaction_timeout_ms=60_000))
 
     def ask(self, request: Any, at_most: int | None = None) -> Any:
         def conversation() -> Conversation[Any]:
@@ -115,6 +120,18 @@ def two(broker: NodeProcess, topic: str) -> str:
     """A topic with two partitions."""
     create_topic(broker.bootstrap, topic, 2)
     return topic
+
+
+def test_the_first_to_speak_of_groups_may_be_a_transaction(start_node: StartNode, topic: str) -> None:
+    """kafka-python and aiokafka add the offsets of a group, and look for who keeps them only then."""
+    node = start_node()
+    with Cluster(node.bootstrap) as connected:
+        producer = Producer(connected, topic)
+        request = AddOffsetsToTxnRequest(
+            transactional_id=topic, producer_id=producer.id, producer_epoch=producer.epoch, group_id=topic
+        )
+        assert producer.ask(request, at_most=3).error_code == 0
+        assert producer.end(True, version=4) == 0
 
 
 def test_version_2_adds_by_writing_and_ends_with_a_new_epoch(broker: NodeProcess, cluster: Cluster, two: str) -> None:

@@ -1,19 +1,17 @@
-"""Writes the table into docs/clients/migrating.md; asks a node of its own for the answers of the admin client."""
+"""Writes the table into docs/clients/migrating.md; asks a node of its own for what clients answer and do."""
 
 from __future__ import annotations
 
 import sys
 
-from tools.migration.answers import ask
-from tools.migration.table import PAGE, answer_rows, chapters, render, unexplained, written
+from tools.migration.table import PAGE, asked, chapters, render, unexplained, written
 
 from moldau.testing import Cluster
 
 
 def main() -> int:
     with Cluster() as cluster:
-        answers = ask(cluster.bootstrap_servers)
-    parts = {**chapters(), "What the admin client answers": answer_rows(answers)}
+        parts = {**chapters(), **asked(cluster.bootstrap_servers)}
     PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), render(parts)), encoding="utf-8")
     open_ends = [row for rows in parts.values() for row in unexplained(rows)]
     for row in open_ends:

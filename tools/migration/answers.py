@@ -187,10 +187,7 @@ Answers = dict[str, tuple[Any, Any]]
 def ask(bootstrap: str) -> Answers:
     """What each of the two answers: values, or the exception."""
     answers: dict[str, list[Any]] = {name: [] for name in cases()}
-    # Whoever asks first about transactions meets a coordinator that is only beginning; ours waits for it, once.
-    unknown = moldau.errors.TransactionalIdNotFoundError
-    with moldau.KafkaAdminClient(bootstrap_servers=bootstrap) as admin, contextlib.suppress(unknown):
-        admin.describe_transactions(["unknown"])
+    _wait_for_coordinators(bootstrap)
     for library in (THEIRS, OURS):
         with (
             library.package.KafkaProducer(bootstrap_servers=bootstrap) as producer,
@@ -202,6 +199,18 @@ def ask(bootstrap: str) -> Answers:
                     for number in range(5):
                         producer.send(library.topic("a"), b"%d" % number, partition=0).get(10)
     return {name: (theirs, ours) for name, (theirs, ours) in answers.items()}
+
+
+def _wait_for_coordinators(bootstrap: str) -> None:
+    """Whoever asks first meets coordinators that are only beginning, and theirs raises what ours waits for."""
+    with moldau.KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
+        with contextlib.suppress(moldau.errors.TransactionalIdNotFoundError):
+            admin.describe_transactions(["unknown"])
+        admin.list_transactions()
+        for library in (THEIRS, OURS):
+            for group in ("g", "unknown"):
+                admin.list_group_offsets(library.topic(group))
+        admin.list_groups()
 
 
 def _answer(case: Case, admin: Any, library: Library) -> Any:

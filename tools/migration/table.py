@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from tools.migration.answers import Answers, covers
+from tools.migration.answers import Answers, ask, covers
+from tools.migration.cases import outcomes
 from tools.migration.names import Row, errors, imports, methods, settings
 from tools.migration.reasons import REASONS
+from tools.migration.trial import Outcome
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "clients" / "migrating.md"
 BEGIN: Final = "<!-- The rest is written by `make generate`: do not edit. -->\n"
@@ -29,6 +31,21 @@ def answer_rows(answers: Answers) -> list[Row]:
         Row(question, "", "yes" if covers(theirs, ours) else REASONS.get(f"answer: {question}", ""))
         for question, (theirs, ours) in answers.items()
     ]
+
+
+def case_rows(outcomes: dict[str, Outcome]) -> list[Row]:
+    return [
+        Row(name, "", "yes" if outcome.alike else REASONS.get(f"case: {name}", ""))
+        for name, outcome in outcomes.items()
+    ]
+
+
+def asked(bootstrap: str) -> dict[str, list[Row]]:
+    """All that only a running node can tell."""
+    return {
+        "What the admin client answers": answer_rows(ask(bootstrap)),
+        "What producers and consumers do": case_rows(outcomes(bootstrap)),
+    }
 
 
 def unexplained(rows: Iterable[Row]) -> list[Row]:
@@ -63,9 +80,3 @@ def written(page: str, table: str) -> str:
     """The page with its table replaced."""
     head, _, _ = page.partition(BEGIN)
     return head + table
-
-
-def answers_of(page: str) -> str:
-    """The chapter about the admin client's answers, which only a running node can tell."""
-    _, title, rest = page.partition("\n### What the admin client answers\n")
-    return title + rest

@@ -8,6 +8,7 @@ count what was taken.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -24,7 +25,7 @@ from moldau.client.consumer.fetched import ConsumerRecord
 from moldau.client.consumer.interceptors import Interceptors
 from moldau.client.consumer.subscription import check_subscription
 from moldau.client.structs import OffsetAndMetadata, OffsetAndTimestamp
-from moldau.errors.named import ConsumerStoppedError, IllegalOperation
+from moldau.errors.named import ConsumerStoppedError, IllegalOperation, IllegalStateError
 from moldau.types import TopicPartition
 
 _DEFAULTS: Final = {
@@ -116,13 +117,32 @@ class AIOKafkaConsumer:
     # ----------------------------------------------------------------------------------------------- what is read
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
+        self._check_mode(assigns=True)
         self._set("assign", list(partitions))
+
+    def _check_mode(self, *, assigns: bool) -> None:
+        """Here, because what is done between two rounds can tell nobody."""
+        if self._consumer is None:
+            assigned = self._wish is not None and self._wish[0] == "assign"
+            subscribed = self._wish is not None and not assigned
+        else:
+            subscribed = not self._pending and self._consumer.subscription() is not None
+            assigned = not self._pending and not subscribed and bool(self._consumer.assignment())
+        if subscribed if assigns else assigned:
+            raise IllegalStateError("A consumer either subscribes to topics or is assigned partitions.")
 
     def subscribe(
         self, topics: Sequence[str] = (), pattern: str | Pattern[str] | None = None, listener: Any = None
     ) -> None:
         """The listener's methods may be coroutines; they are awaited on the event loop, and may await this consumer."""
+        if bool(topics) is (pattern is not None):
+            raise TypeError("either topics or a pattern are needed, and not both")
         check_subscription(topics, pattern, listener)
+        try:
+            pattern = None if pattern is None else re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"{pattern!r} is no pattern: {error}") from None
+        self._check_mode(assigns=False)
         hooks = ("on_partitions_revoked", "on_partitions_assigned", "on_partitions_lost")
         self._set("subscribe", topics, pattern, None if listener is None else OnLoop(self._listeners, listener, hooks))
 
@@ -159,7 +179,11 @@ class AIOKafkaConsumer:
         if self._consumer is None:
             what, arguments = self._wish or ("", ())
             return frozenset(arguments[0] if what == "subscribe" else ())
-        return frozenset() if self._pending else frozenset(self._consumer.subscription() or ())
+        if self._pending:
+            return frozenset()
+        names = self._consumer.subscription()
+        # As there, also the topics of what was assigned.
+        return frozenset(where.topic for where in self._consumer.assignment()) if names is None else frozenset(names)
 
     def pause(self, *partitions: TopicPartition) -> None:
         self._started().pause(*partitions)
@@ -183,7 +207,9 @@ class AIOKafkaConsumer:
     async def getmany(
         self, *partitions: TopicPartition, timeout_ms: float = 0, max_records: int | None = None
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """What is there by partition; waits up to `timeout_ms` for the first."""
+        """What is there by partition; waits up to `timeout_ms` for the first, or until the consumer is stopped."""
+        if max_records is not None and (not isinstance(max_records, int) or max_records < 1):
+            raise ValueError(f"max_records must be a whole number from 1 on, not {max_records!r}")
         limit = self._settings.get("max_poll_records") if max_records is None else max_records
         most = _EVERYTHING if limit is None else self._started()._most(limit)
         return await self._take(partitions, most, monotonic() + timeout_ms / 1000)
@@ -205,6 +231,8 @@ class AIOKafkaConsumer:
             if deadline is not None and monotonic() >= deadline:
                 return found
             await self._news(partial(self._has_news, consumer, partitions), deadline)
+            if deadline is not None and self._stopping is not None:
+                return found
 
     def _has_news(self, consumer: KafkaConsumer, partitions: Sequence[TopicPartition]) -> bool:
         return not self._pending and consumer._has_news_of(partitions)
@@ -286,7 +314,11 @@ class AIOKafkaConsumer:
 
     async def seek_to_committed(self, *partitions: TopicPartition) -> dict[TopicPartition, int | None]:
         found: dict[TopicPartition, int | None] = {}
-        for where in partitions or tuple(self.assignment()):
+        chosen = partitions or tuple(self.assignment())
+        if not chosen:
+            raise ValueError("no partitions are assigned, and so there is none to move in")
+        self._started()._buffer.readings(chosen)
+        for where in chosen:
             found[where] = await self.committed(where)
             if found[where] is not None:
                 self.seek(where, found[where] or 0)
@@ -324,12 +356,8 @@ class AIOKafkaConsumer:
     async def commit(self, offsets: Mapping[TopicPartition, Any] | None = None) -> None:
         """What was taken so far, or the given offsets: numbers, or pairs of number and metadata."""
         self._check_group()
-        given = offsets
-        if offsets is not None:
-            given = {
-                where: OffsetAndMetadata(each) if isinstance(each, int) else OffsetAndMetadata(*each)
-                for where, each in offsets.items()
-            }
+        given = None if offsets is None else _offsets_to_commit(offsets)
+        self._started()._buffer.readings(given or ())
         await self._run("commit", given)
 
     async def committed(self, partition: TopicPartition) -> int | None:
@@ -378,3 +406,15 @@ def _end(poller: Poller | None, consumer: KafkaConsumer) -> None:
     if poller is not None:
         poller.stop(LISTENER_LIMIT)
     consumer.close()
+
+
+def _offsets_to_commit(offsets: Any) -> dict[TopicPartition, OffsetAndMetadata]:
+    """ValueError for whatever is not numbers, or pairs of number and text, by partition."""
+    found: dict[TopicPartition, OffsetAndMetadata] = {}
+    for where, each in offsets.items() if isinstance(offsets, Mapping) else ():
+        offset, metadata, *_ = (each, "") if isinstance(each, int) else each if len(each) > 1 else (None, None)
+        if isinstance(offset, int) and isinstance(metadata, str):
+            found[TopicPartition(*where)] = OffsetAndMetadata(offset, metadata)
+    if not found or len(found) < len(offsets):
+        raise ValueError(f"offsets are numbers, or pairs of number and text, by partition, not {offsets!r}")
+    return found

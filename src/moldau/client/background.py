@@ -15,6 +15,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from itertools import count
+from time import monotonic, sleep
 from typing import Any, Final, Generic, TypeVar
 
 from moldau.client.conversation import Conversation
@@ -34,6 +35,8 @@ logger = logging.getLogger("moldau.client")
 
 _numbers = count(1)
 
+# How long a thread that was told to start is waited for.
+_START_LIMIT: Final = 1.0
 # How long the end of the loop is waited for. Only a callback of the application's that does not return takes so long.
 _END_LIMIT: Final = 30.0
 
@@ -82,7 +85,19 @@ class Background:
         _living.add(self)
 
     def start(self) -> None:
-        self._thread.start()
+        try:
+            self._thread.start()
+        except BaseException:
+            self._abandon()
+            raise
+
+    def _abandon(self) -> None:
+        """Ctrl-C while the thread was being started: it runs all the same, a moment later, and nobody else knows it."""
+        deadline = monotonic() + _START_LIMIT
+        while not self._thread.is_alive() and monotonic() < deadline:
+            sleep(0.001)
+        if self._thread.is_alive():
+            self.close()
 
     @property
     def on_thread(self) -> bool:

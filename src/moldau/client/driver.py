@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from moldau.client.conversation import Ask, AskAll, Conversation, Learn, Pause, Step
 from moldau.client.errors import ConnectionFailed, RequestTimedOut
 from moldau.deferred import Deferred
-from moldau.errors import ErrorCode
+from moldau.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from moldau.client.network import ClientNetwork
@@ -41,6 +41,7 @@ class ConversationDriver:
         self._network = network
         self._conversation = conversation
         self._deadline = network.clock.monotonic() + timeout
+        self._paused_because: KafkaError | None = None
 
     def go_on(self, value: Any, error: BaseException | None) -> None:
         while True:
@@ -68,7 +69,8 @@ class ConversationDriver:
             case AskAll():
                 return self._ask_all(step.asks, remaining)
             case Learn():
-                return self._in_time(self._network.learn(step), remaining)
+                # Nothing hangs on an answer to this, so that what failed before says more than that time is over.
+                return self._in_time(self._network.learn(step), remaining, self._paused_because)
             case Pause():
                 return self._pause(step, remaining)
 
@@ -93,14 +95,14 @@ class ConversationDriver:
             self._in_time(self._network.ask(ask, self._network.request_timeout), remaining).then(one(index))
         return together
 
-    def _in_time(self, answer: Deferred[Any], remaining: float) -> Deferred[Any]:
+    def _in_time(self, answer: Deferred[Any], remaining: float, failure: BaseException | None = None) -> Deferred[Any]:
         if answer.settled:
             return answer
         bounded: Deferred[Any] = Deferred()
 
         def late() -> None:
             if not bounded.settled:
-                bounded.fail(RequestTimedOut("There was no answer in the time allowed."))
+                bounded.fail(failure or RequestTimedOut("There was no answer in the time allowed."))
 
         timer = self._network.loop.call_later(max(remaining, 0.0), late)
 
@@ -118,6 +120,7 @@ class ConversationDriver:
         if delay >= remaining:
             over.fail(step.because)
             return over
+        self._paused_because = step.because
         if step.because.code in _STALE or isinstance(step.because, ConnectionFailed):
             self._network.doubt()
         self._network.loop.call_later(delay, lambda: over.resolve(None))

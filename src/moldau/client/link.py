@@ -51,6 +51,7 @@ class Link:
         self._deadlines: dict[Call, float] = {}
         self._connect_deadline = clock.monotonic() + connect_timeout
         self._used = clock.monotonic()
+        self.heard_at = 0.0
         self._renew_at = inf
         self._exchange = Exchange(client_id, max_in_flight=_MAX_IN_FLIGHT, mechanism=security.mechanism)
         self._tls = security.tls(address)
@@ -128,6 +129,7 @@ class Link:
         self.own_frame(memoryview(bytes(data[start:end])))
 
     def own_frame(self, data: memoryview) -> None:
+        self.heard_at = self._clock.monotonic()
         try:
             self._exchange.frame(data)
         except MoldauError as error:

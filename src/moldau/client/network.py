@@ -97,6 +97,11 @@ class ClientNetwork:
         return len(self._links)
 
     @property
+    def heard_at(self) -> float:
+        """When a node last said something, whatever it was."""
+        return max((link.heard_at for link in tuple(self._links.values())), default=0.0)
+
+    @property
     def metadata_age(self) -> float:
         """Seconds since a broker last told of the cluster."""
         return self.clock.monotonic() - self._learned

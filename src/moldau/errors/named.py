@@ -91,8 +91,10 @@ class IllegalOperation(IllegalStateError):
     """The settings of the client do not provide for this."""
 
 
-class NotAssignedError(IllegalStateError, ValueError):
-    """The partition is not assigned to this consumer."""
+class NotAssignedError(IllegalStateError, ValueError, KeyError):
+    """The partition is not assigned to this consumer. Elsewhere some methods raise the one of these, some the other."""
+
+    __str__ = Exception.__str__  # a KeyError's would be in quotes
 
 
 class ProducerClosed(IllegalStateError):

@@ -77,6 +77,23 @@ def test_side_by_side_with_what_failed_in_its_place(loop: OnALoop, peer: Scripte
     assert loop.perform(network, nothing()) == []
 
 
+def test_what_failed_before_is_the_reason_when_time_ends_while_learning(
+    loop: OnALoop, peer: ScriptedPeer, network: ClientNetwork
+) -> None:
+    def connected() -> Conversation[Any]:
+        return (yield Learn(["rivers"]))
+
+    def conversation() -> Conversation[None]:
+        yield Pause(0, KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        yield Learn(["lakes"])
+
+    loop.perform(network, connected())
+    peer.handlers[ApiKey.METADATA] = lambda _version, _request: SILENCE
+    with pytest.raises(KafkaError) as raised:
+        loop.perform(network, conversation(), 1.0)
+    assert raised.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
 def test_errors_are_thrown_in_where_they_belong(loop: OnALoop, peer: ScriptedPeer, network: ClientNetwork) -> None:
     peer.handlers[ApiKey.FIND_COORDINATOR] = lambda _version, _request: HANG_UP
 

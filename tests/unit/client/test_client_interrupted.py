@@ -62,12 +62,38 @@ def test_an_interrupted_close_of_a_producer_is_the_end() -> None:
 def test_all_steps_of_an_end_share_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(commits, "monotonic", lambda: now)
-    session: Any = SimpleNamespace(timeout=30.0, config={})
+    network = SimpleNamespace(heard_at=99.0)
+    session: Any = SimpleNamespace(timeout=30.0, config={}, network=network)
     nobody: Any = None
     ending = Commits(session, nobody, None, nobody)
-    assert ending.time_left == 30.0
+    assert ending.time_left() == 30.0
     ending.finish(1.0)
     now = 100.75
-    assert ending.time_left == 0.25
+    assert ending.time_left() == 0.25
     now = 102.0
-    assert ending.time_left == 0.0
+    assert ending.time_left() == 0.0
+    # Without a limit of its own: that of a request, and five seconds of silence.
+    ending.finish(None)
+    assert ending.time_left() == 5.0
+    network.heard_at, now = 104.0, 105.0
+    assert ending.time_left() == 4.0
+    network.heard_at = now = 130.0
+    assert ending.time_left() == 2.0
+
+
+@pytest.mark.parametrize("kind", [KafkaConsumer, KafkaProducer])
+def test_a_client_interrupted_while_its_thread_starts_leaves_none(
+    kind: type[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = threading.Thread.start
+
+    def struck(self: threading.Thread) -> None:
+        """Python waits for the new thread to say that it runs; Ctrl-C ends that wait, but not the thread."""
+        begin(self)
+        if self.name.startswith("struck"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", struck)
+    with pytest.raises(KeyboardInterrupt):
+        kind(bootstrap_servers="127.0.0.1:1", client_id="struck")
+    assert threads_of("struck") == []

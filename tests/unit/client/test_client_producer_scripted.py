@@ -109,6 +109,16 @@ def send_in_small_batches(client: KafkaProducer) -> list[Any]:
     return futures
 
 
+def test_a_batch_behind_a_full_one_keeps_its_linger() -> None:
+    broker = Broker(in_sequence(lambda attempt: None))
+    with broker.peer, producer(broker, batch_size=1000, linger_ms=60_000, delivery_timeout_ms=200_000) as client:
+        futures = [client.send("rivers", bytes(600)) for _ in range(2)]  # the second finds no room with the first
+        futures[0].get(20)
+        futures.append(client.send("rivers", bytes(50)))
+        client.flush(20)
+    assert [len(values) for _partition, (_epoch, _sequence, values) in broker.attempts] == [1, 2]
+
+
 @pytest.mark.parametrize("spoiled", [{1}, {2}, {1, 2, 3}, {3, 7, 8, 12}])
 def test_order_and_numbers_survive_refusals_with_five_in_flight(spoiled: set[int]) -> None:
     def refuse(attempt: int) -> ErrorCode | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import gc
 import sys
 import threading
 from collections.abc import Callable
@@ -50,6 +51,7 @@ def interrupted(work: Callable[[], Any], at: int) -> bool:
     """Whether there was a moment of this number at all."""
     interruption = Interruption(at)
     before = sys.gettrace()
+    gc.disable()  # a collection may begin at any moment, and calls back functions of others, which would be struck
     sys.settrace(interruption)
     try:
         work()
@@ -57,6 +59,7 @@ def interrupted(work: Callable[[], Any], at: int) -> bool:
         pass
     finally:
         sys.settrace(before)
+        gc.enable()
     return interruption.struck
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from time import monotonic
-from typing import Any
+from typing import Any, Final
 
 from moldau.client.consumer.committer import Committer
 from moldau.client.consumer.fetch_buffer import FetchBuffer
@@ -16,6 +16,9 @@ from moldau.client.session import Session
 from moldau.client.structs import ConsumerGroupMetadata, MemberState, OffsetAndMetadata
 from moldau.errors.named import IllegalStateError
 from moldau.types import TopicPartition
+
+# Whoever closes does not wait longer than this for brokers that say nothing at all.
+_SILENCE: Final = 5.0
 
 
 class Commits:
@@ -30,8 +33,9 @@ class Commits:
     ) -> None:
         self.group: GroupOffsets | None = None
         self.committer: Committer | None = None
-        # When the end has to be reached, once it has been set a limit.
+        # When the end has to be reached, once it has begun, and since when it is waited for in silence.
         self._deadline: float | None = None
+        self._silent_since: float | None = None
         self._session = session
         if membership is not None:
             stable_only = session.config["isolation_level"] == "read_committed"
@@ -94,16 +98,24 @@ class Commits:
 
     def before_revoking(self) -> None:
         if self.committer is not None and self._session.config["enable_auto_commit"]:
-            self.committer.commit_quietly(self.time_left)
+            ending = self._deadline is not None
+            self.committer.commit_quietly(self._session.timeout, self.time_left if ending else None)
 
-    @property
     def time_left(self) -> float:
-        """How long a step on the way to the end may take, in seconds."""
-        return self._session.timeout if self._deadline is None else max(0.0, self._deadline - monotonic())
+        """How long a step may take from now on, in seconds. At the end without a limit of its own that is longer while
+        brokers say something, be it that they are not ready: from one that is silent no answer is to be expected."""
+        if self._deadline is None:
+            return self._session.timeout
+        deadline = self._deadline
+        if self._silent_since is not None:
+            deadline = min(deadline, max(self._silent_since, self._session.network.heard_at) + _SILENCE)
+        return max(0.0, deadline - monotonic())
 
     def finish(self, limit: float | None) -> None:
         """Waits for those that are on their way. The last one and all else that is to come share the limit."""
-        self._deadline = None if limit is None else monotonic() + limit
+        now = monotonic()
+        self._deadline = now + (self._session.timeout if limit is None else limit)
+        self._silent_since = now if limit is None else None
         if self.committer is not None:
             self.committer.finish(self.time_left)
 

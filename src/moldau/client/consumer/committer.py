@@ -18,8 +18,8 @@ from moldau.client.exceptions import named
 from moldau.client.future import Future, run
 from moldau.client.network import ClientNetwork
 from moldau.client.structs import OffsetAndMetadata
-from moldau.errors import MoldauError
-from moldau.errors.named import KafkaConnectionError
+from moldau.errors import ErrorCode, MoldauError
+from moldau.errors.named import IllegalArgumentError, KafkaConnectionError, KafkaTimeoutError
 from moldau.types import TopicPartition
 
 logger = logging.getLogger("moldau.client")
@@ -65,7 +65,8 @@ class Committer:
         self._last: Offsets = {}
         self.commits = 0
 
-    def commit(self, offsets: Offsets | None, timeout: float) -> None:
+    def commit(self, offsets: Offsets | None, timeout: float, time_left: Callable[[], float] | None = None) -> None:
+        """`time_left` may end the wait before `timeout` does."""
         self.tell()
         chosen = self._chosen(offsets)
         if not chosen:
@@ -73,7 +74,10 @@ class Committer:
         if self._background.on_thread:
             raise RuntimeError("a callback on the client's own thread cannot wait for a commit")
         try:
-            self._begin(Commit(chosen, Future(), None, monotonic() + timeout)).get(timeout)
+            future = self._begin(Commit(chosen, Future(), None, monotonic() + timeout))
+            if time_left is not None and not settles(future, time_left):
+                raise KafkaTimeoutError("There was no answer in the time that was left.")
+            future.get(timeout)
         finally:
             self.tell()
 
@@ -93,12 +97,11 @@ class Committer:
         self._background.call(begin)
         return commit.future
 
-    def finish(self, timeout: float) -> None:
+    def finish(self, time_left: Callable[[], float]) -> None:
         """Waits for what was begun without waiting; a failure is told to whoever began it, and to nobody else."""
-        deadline = monotonic() + timeout
-        while (begun := tuple(self._begun)) and monotonic() < deadline:
+        while (begun := tuple(self._begun)) and time_left() > 0:
             for commit in begun:
-                commit.future.settles(deadline - monotonic())
+                settles(commit.future, time_left)
             self.tell()
 
     def give_up(self) -> None:
@@ -125,10 +128,10 @@ class Committer:
         finally:
             self._telling = False
 
-    def commit_quietly(self, timeout: float) -> None:
+    def commit_quietly(self, timeout: float, time_left: Callable[[], float] | None) -> None:
         """Before partitions are given back: a failure is worth a line in the log, and no more."""
         try:
-            self.commit(None, timeout)
+            self.commit(self._of_topics_there_are(), timeout, time_left)
         except MoldauError as error:
             logger.warning("the offsets of group %s could not be committed: %s", self._group.group_id, error)
 
@@ -139,10 +142,16 @@ class Committer:
         if now < self._next:
             return
         self._next = now + interval
-        consumed = self._consumed()
+        consumed = self._of_topics_there_are()
         if consumed and consumed != self._last:
             self._last = consumed
             self.commit_async(consumed, self._committed_by_itself)
+
+    def _of_topics_there_are(self) -> Offsets:
+        """Of one that was deleted nothing is kept, and the coordinator would be asked again until time is over."""
+        topics = self._network.view.topics
+        gone = {name for name, topic in topics.items() if topic.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+        return {where: each for where, each in self._consumed().items() if where.topic not in gone}
 
     def _committed_by_itself(self, _offsets: Offsets, outcome: Any) -> None:
         if isinstance(outcome, BaseException):
@@ -179,7 +188,19 @@ class Committer:
     def _chosen(self, offsets: Offsets | None) -> dict[TopicPartition, OffsetAndMetadata]:
         if offsets is None:
             return dict(self._consumed())
-        return {
+        chosen = {
             TopicPartition(*where): each if isinstance(each, OffsetAndMetadata) else OffsetAndMetadata(*each)
             for where, each in offsets.items()
         }
+        for where, each in chosen.items():
+            if each.offset < 0:
+                raise IllegalArgumentError(f"{each.offset} cannot be committed for {where}: offsets begin at 0.")
+        return chosen
+
+
+def settles(future: Future, time_left: Callable[[], float]) -> bool:
+    """Whether it is settled before the time is over, which may be prolonged meanwhile."""
+    while not future.settles(time_left()):
+        if time_left() <= 0:
+            return False
+    return True

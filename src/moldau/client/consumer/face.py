@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from re import Pattern
 from time import monotonic
 from types import TracebackType
@@ -82,7 +84,8 @@ class KafkaConsumer:
 
     def _new_membership(self) -> ClassicMembership:
         kind = ConsumerMembership if self.config["group_protocol"] == "consumer" else ClassicMembership
-        return kind(self._network, group_options(self.config), self._nudge)
+        # The loop holds it, and so must not hold us by it: a consumer that nobody wants any more ends by itself.
+        return kind(self._network, group_options(self.config), partial(_nudge, self._fetcher))
 
     seek = delegated("_positions", Positions.seek)
     seek_to_beginning = delegated("_positions", Positions.seek_to_beginning)
@@ -117,6 +120,7 @@ class KafkaConsumer:
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Reads these partitions, and no others, without a group deciding about it."""
+        self._background.check_process()
         if self._subscription.names is not None:
             raise IllegalStateError("A consumer either subscribes to topics or is assigned partitions.")
         self._read_exactly([TopicPartition(*each) for each in partitions])
@@ -167,14 +171,18 @@ class KafkaConsumer:
         return None if names is None else set(names)
 
     def unsubscribe(self) -> None:
-        self._leave_group()
-        committer = self._commits.committer
-        if self._rebalancer is not None and committer is not None and self._subscription.names is not None:
-            # Whoever subscribes again is another member, and until then nobody is one.
-            self._rebalancer.begin_anew(self._new_membership())
-            committer.membership = self._rebalancer.membership
-        self._subscription.end()
-        self._read_exactly(())
+        self._background.check_process()
+        try:
+            if not self._session.closed:
+                self._leave_group()
+        finally:  # whatever the listener or the group said, nothing is read any more
+            committer = self._commits.committer
+            if self._rebalancer is not None and committer is not None and self._subscription.names is not None:
+                # Whoever subscribes again is another member, and until then nobody is one.
+                self._rebalancer.begin_anew(self._new_membership())
+                committer.membership = self._rebalancer.membership
+            self._subscription.end()
+            self._read_exactly(())
 
     def _read_exactly(self, partitions: Iterable[TopicPartition]) -> None:
         wanted = set(partitions)
@@ -209,10 +217,14 @@ class KafkaConsumer:
     def poll(
         self, timeout_ms: float = 0, max_records: int | None = None, update_offsets: bool = True
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """The next records by partition; waits up to `timeout_ms` for the first of them."""
+        """The next records by partition; waits up to `timeout_ms` for the first of them. Without `update_offsets` they
+        are only looked at: positions stay, and the next poll begins with the same records."""
         most = self._most(max_records)
         found = self._poll(timeout_ms, lambda: self._buffer.records(most))
-        return self._interceptors.on_consume(found) if found else found
+        found = self._interceptors.on_consume(found, self._buffer.again)
+        if not update_offsets:
+            self._buffer.hold(found)
+        return found
 
     def _poll(self, timeout_ms: float, take: Callable[[], dict[TopicPartition, Any]]) -> dict[Any, Any]:
         self._session.check_open()
@@ -276,6 +288,8 @@ class KafkaConsumer:
         return taken
 
     def _most(self, max_records: int | None) -> int:
+        if max_records is not None and not isinstance(max_records, int):
+            raise TypeError(f"max_records is a whole number, not {max_records!r}")
         if max_records is not None and max_records < 1:
             raise IllegalArgumentError("max_records must be at least 1.")
         return int(self.config["max_poll_records"] if max_records is None else max_records)
@@ -312,12 +326,11 @@ class KafkaConsumer:
         """Positions move record by record here: what was not handed out yet is not committed either."""
         timeout = self.config["consumer_timeout_ms"]
         while not self._session.closed:
-            found = self.poll(min(timeout, 1e9))
+            found = self.poll(min(timeout, 1e9), update_offsets=False)
             if not found:
                 if timeout == float("inf"):
                     continue
                 return
-            self._buffer.hold(found)
             ahead, held = self._buffer.ahead, self._buffer.held
             for where in found:
                 records = held[where]
@@ -380,10 +393,13 @@ class KafkaConsumer:
                 self._commits.before_revoking()
             return
         membership = self._rebalancer.membership
-        if autocommit:
-            self._rebalancer.leave()
-        self._background.call(membership.close)
-        self._background.run(self._network, membership.leave(), min(_LEAVING, self._commits.time_left))
+        try:
+            if autocommit:
+                self._rebalancer.leave()
+        finally:  # a listener that fails does not keep the partitions from the others
+            self._background.call(membership.close)
+            with suppress(KafkaError):  # the group notices by itself
+                self._background.run(self._network, membership.leave(), min(_LEAVING, self._commits.time_left()))
 
     def bootstrap(self, timeout_ms: float | None = None, refresh: bool = False) -> None:
         """The cluster is known since the consumer was made; `refresh` asks for it anew."""
@@ -407,12 +423,21 @@ class KafkaConsumer:
         self.close(autocommit=kind is None)
 
     def __del__(self) -> None:
-        if hasattr(self, "_session") and not self._session.closed:
+        if not hasattr(self, "_session") or self._session.closed:
+            return
+        if self._background.on_thread:
+            self._end()  # the collector came by there, where nothing can be waited for
+        else:
             self.close(autocommit=False, timeout_ms=1000)
 
     def _nudge(self) -> None:
-        with self._fetcher.changed:
-            self._fetcher.changed.notify_all()
+        _nudge(self._fetcher)
+
+
+def _nudge(fetcher: Fetcher) -> None:
+    """Whoever waits for records looks again."""
+    with fetcher.changed:
+        fetcher.changed.notify_all()
 
 
 def _learn(topics: Sequence[str] | None, *, create: bool = False) -> Conversation[ClusterView]:

@@ -29,6 +29,8 @@ class FetchBuffer:
         self.ahead: dict[TopicPartition, int] = {}
         self.held: dict[TopicPartition, deque[ConsumerRecord]] = {}
         self.iterator: Iterator[ConsumerRecord] | None = None
+        # How many of the records taken last, at the beginning of each partition, had been taken before and given back.
+        self.again: dict[TopicPartition, int] = {}
         self._session = session
         self._unasked = False
 
@@ -85,7 +87,7 @@ class FetchBuffer:
         self._pump()
 
     def hold(self, found: Mapping[TopicPartition, Sequence[ConsumerRecord]]) -> None:
-        """For an iterator, which hands them out one by one."""
+        """For an iterator, which hands them out one by one; or for whoever only looks at them."""
         for where, records in found.items():
             self.ahead[where] = records[0].offset
             self.held[where] = deque(records)
@@ -134,7 +136,7 @@ class FetchBuffer:
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
         """Up to `most` records, of these partitions or of all."""
         order = [where for where in self.order if where in partitions] if partitions else self.order
-        taken, drained = take_records(self.fetcher, order, most)
+        taken, self.again, drained = take_records(self.fetcher, order, most)
         if drained:
             self._pump()
         return taken
@@ -155,9 +157,11 @@ class FetchBuffer:
 
 def take_records(
     fetcher: Fetcher, order: list[TopicPartition], most: int
-) -> tuple[dict[TopicPartition, list[ConsumerRecord]], bool]:
-    """Up to `most` records, and whether there is room now to fetch more. `order` says whose turn it is."""
+) -> tuple[dict[TopicPartition, list[ConsumerRecord]], dict[TopicPartition, int], bool]:
+    """Up to `most` records, how many of them are taken again, and whether there is room now to fetch more. `order` says
+    whose turn it is."""
     taken: dict[TopicPartition, list[ConsumerRecord]] = {}
+    again: dict[TopicPartition, int] = {}
     drained = False
     left = most
     with fetcher.changed:
@@ -176,6 +180,8 @@ def take_records(
                     raise
                 records = records + more if records else more
                 left -= len(more)
+                if isinstance(fetched, ReturnedRecords):
+                    again[where] = len(records)  # nothing else comes before them
                 drained = _step(reading) or drained
             if records:
                 taken[where] = records
@@ -183,7 +189,7 @@ def take_records(
                 _to_the_end(order, where, reading)
                 break
     fetcher.counters.records += most - left
-    return taken, drained
+    return taken, again, drained
 
 
 def take_columns(

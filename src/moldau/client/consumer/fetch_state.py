@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from moldau.client.consumer.fetched import FetchedRecords
 from moldau.errors import KafkaError
 from moldau.errors.named import KafkaConfigurationError
-from moldau.types import NO_EPOCH, NO_OFFSET, TopicPartition
+from moldau.types import NO_EPOCH, NO_OFFSET, ZERO_UUID, TopicPartition
 
 # Answers kept ready per partition: one that is being taken and one behind it.
 AHEAD: Final = 2
@@ -31,7 +31,7 @@ class FetchState:
         *("ahead", "appeared", "asked", "buffered", "checked_epoch", "end", "failing_since", "failure", "failures"),
         *("fetch_epoch", "fetch_position", "last_stable", "log_start", "looking", "not_before", "paused", "position"),
         *("position_epoch", "preferred", "preferred_until", "record_size", "reset", "sent", "taken_at", "turn"),
-        *("until", "where"),
+        *("topic_id", "until", "where"),
     )
 
     def __init__(
@@ -59,6 +59,8 @@ class FetchState:
         self.looking = False
         # The turn for which a fetch is on its way: after a seek there is none, whatever still comes for the old place.
         self.sent = -1
+        # The topic that the position belongs to, as far as an answer has said so: another one may get its name.
+        self.topic_id = ZERO_UUID
         # The leader epoch the position was last found to agree with.
         self.checked_epoch = NO_EPOCH
         self.not_before = 0.0
@@ -92,6 +94,7 @@ class FetchState:
         self.position = self.fetch_position = offset
         self.position_epoch = self.fetch_epoch = epoch
         self.checked_epoch = NO_EPOCH
+        self.topic_id = ZERO_UUID
         self.reset = None
         self.buffered.clear()
         self.turn += 1
@@ -99,9 +102,16 @@ class FetchState:
     def seek_by_time(self, timestamp: int) -> None:
         """Goes on at EARLIEST, LATEST or a time; where that is will be asked."""
         self.position = None
+        self.topic_id = ZERO_UUID
         self.reset = timestamp
         self.buffered.clear()
         self.turn += 1
+
+    def belongs_to(self, topic_id: bytes) -> bool:
+        """Offsets mean nothing in another topic of the same name. The first answer says which topic it is."""
+        if self.topic_id == ZERO_UUID:
+            self.topic_id = topic_id
+        return topic_id in (self.topic_id, ZERO_UUID)
 
     def fetch_bytes(self, most: int) -> int:
         """A range is known to be there, so a fetch is sized to what is left of it: a large one comes in large answers,

@@ -11,12 +11,13 @@ wait for that goes aside (`flights`).
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from moldau.client.admin.offsets import IsolationLevel
-from moldau.client.consumer.fetch_state import FetchState, ResetPolicy
+from moldau.client.consumer.fetch_state import EARLIEST, FetchState, ResetPolicy
 from moldau.client.consumer.fetched import Deserializers, FetchedRecords
 from moldau.client.consumer.sessions import ASIDE, MAIN, FetchesInFlight, FetchSession, Wanted
 from moldau.client.consumer.validation import EpochEnd, PositionValidator, needs_validation
@@ -28,6 +29,8 @@ from moldau.client.waiting import Monitor
 from moldau.errors import ErrorCode, KafkaError, MoldauError, ProtocolError, error_code
 from moldau.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from moldau.types import NO_EPOCH, ZERO_UUID, TopicPartition
+
+logger = logging.getLogger("moldau.client")
 
 # From the next version on Fetch names topics by id only.
 _LAST_BY_NAME: Final = 12
@@ -297,8 +300,13 @@ class Fetcher:
                     where = TopicPartition(name, data.partition_index)
                     reading, turn, epoch = by_where.get(where, (None, -1, NO_EPOCH))
                     # A partition may have been given up or moved elsewhere while its fetch was on its way.
-                    if reading is not None and self.readings.get(reading.where) is reading and reading.turn == turn:
+                    if reading is None or self.readings.get(reading.where) is not reading or reading.turn != turn:
+                        continue
+                    if self.options.reset is None or reading.belongs_to(topic.topic_id):
                         self._take(node, reading, epoch, data)
+                    else:
+                        logger.warning("%s was deleted and made anew: it is read from its beginning", where)
+                        reading.seek_by_time(EARLIEST)
             self.changed.notify_all()
 
     def _take(self, node: int, reading: FetchState, epoch: int, data: PartitionData) -> None:

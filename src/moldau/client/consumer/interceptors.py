@@ -20,7 +20,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Iterable, Mapping
 from inspect import isawaitable
-from typing import Any
+from typing import Any, Final
 
 from moldau.client.consumer.fetched import ConsumerRecord
 from moldau.client.structs import OffsetAndMetadata
@@ -30,13 +30,25 @@ logger = logging.getLogger("moldau.client")
 
 Records = dict[TopicPartition, list[ConsumerRecord]]
 
+_NONE: Final[Mapping[TopicPartition, int]] = {}
+
 
 class Interceptors:
     def __init__(self, given: Iterable[Any]) -> None:
         self.each = tuple(given)
 
-    def on_consume(self, records: Records) -> Records:
-        """Positions move on by what was fetched, whatever is left of it."""
+    def on_consume(self, records: Records, again: Mapping[TopicPartition, int] = _NONE) -> Records:
+        """Positions move on by what was fetched, whatever is left of it. `again` counts those at the beginning of a
+        partition that were seen here before."""
+        if not self.each or not records:
+            return records
+        seen = {where: records[where][:count] for where, count in again.items()}
+        new = {where: share[again.get(where, 0) :] for where, share in records.items()}
+        shown = self._show({where: share for where, share in new.items() if share})
+        both = {where: [*seen.get(where, ()), *shown.get(where, ())] for where in {**records, **shown}}
+        return {where: share for where, share in both.items() if share}
+
+    def _show(self, records: Records) -> Records:
         for interceptor in self.each:
             if not records:
                 break

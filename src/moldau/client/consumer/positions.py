@@ -105,10 +105,10 @@ class Positions:
         self, timestamps: Mapping[TopicPartition, int], timeout_ms: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The first record at or after each time; None where all are older."""
-        for where, time in timestamps.items():
+        wanted = {TopicPartition(*where): int(time) for where, time in timestamps.items()}
+        for where, time in wanted.items():
             if time < 0:
                 raise ValueError(f"the time for {where} lies before 1970")
-        wanted = {TopicPartition(*where): int(time) for where, time in timestamps.items()}
         found = self._session.ask(offsets_by_time(wanted, self._fetcher.options.isolation), timeout_ms)
         return {
             where: OffsetAndTimestamp(at.offset, at.timestamp, at.leader_epoch) if at.found else None

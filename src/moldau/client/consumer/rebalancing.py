@@ -11,6 +11,7 @@ from functools import partial
 from inspect import iscoroutine
 from time import monotonic
 from typing import Any
+from weakref import WeakMethod
 
 from moldau.client.background import Background, Waiter
 from moldau.client.consumer.membership import ClassicMembership, Joined
@@ -70,7 +71,9 @@ class Rebalancer:
         self._subscription = subscription
         self._current: set[TopicPartition] = set()
         self._joining: Waiter[Joined] | None = None
-        network.watch(self._look_at)
+        # Not to be held by the loop: a listener often knows the consumer, which then would never end by itself.
+        look = WeakMethod(self._look_at)
+        network.watch(lambda view: None if (found := look()) is None else found(view))
 
     def subscribe(self, listener: Any) -> None:
         self.listener = listener

@@ -135,8 +135,8 @@ class KafkaProducer:
         partition: int | None,
         timestamp_ms: int | None,
     ) -> FutureRecordMetadata:
-        if headers is not None and not isinstance(headers, list):
-            raise TypeError(f"headers are a list of pairs, not {type(headers).__name__}")
+        if headers is not None and not _are_pairs(headers):
+            raise TypeError(f"headers are a list of pairs (str, bytes), not {headers!r}")
         deadline = monotonic() + self.config["max_block_ms"] / 1000
         try:
             partitions = self._wait_for_topic(topic, deadline)
@@ -393,3 +393,8 @@ def _closer(producer: weakref.ref[KafkaProducer]) -> Callable[[], None]:
             living.close(timeout=1)
 
     return close
+
+
+def _are_pairs(headers: Any) -> bool:
+    """As the accumulator sees it, which looks at what is in them, too."""
+    return isinstance(headers, list | tuple) and all(isinstance(each, tuple) and len(each) == 2 for each in headers)

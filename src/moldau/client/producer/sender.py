@@ -157,7 +157,7 @@ class Sender:
             if not state.empty:
                 self.accumulator.keep_active(lane)
         for node, states in ready.items():
-            wake_at = min(wake_at, self._send_to(node, states, now))
+            wake_at = min(wake_at, self._send_to(node, states, now, hurry))
         if self._unavailable.timeout > 0:
             wake_at = min(wake_at, self._look_for_unavailable_nodes(active, hurry, now))
         if self._timer is not None:
@@ -201,7 +201,7 @@ class Sender:
                 self.accumulator.set_available(name, self._available(states))
         return self._unavailable.next_look
 
-    def _send_to(self, node: int, states: list[PartitionState], now: float) -> float:
+    def _send_to(self, node: int, states: list[PartitionState], now: float, hurry: bool) -> float:
         blocked = self.network.blocked_for(node)
         if blocked > 0:
             return now + blocked
@@ -215,7 +215,7 @@ class Sender:
                 link.ready.then(self._linked)
             return inf
         while states and self._in_flight.get(node, 0) < self.limits.max_in_flight:
-            batches = self._fill(states)
+            batches = self._fill(states, now, hurry)
             if not batches:
                 break
             self._unavailable.moves(node)
@@ -227,10 +227,11 @@ class Sender:
             self.network.refresh()
         self.pump()
 
-    def _fill(self, states: list[PartitionState]) -> list[Batch]:
+    def _fill(self, states: list[PartitionState], now: float, hurry: bool) -> list[Batch]:
         """At most one batch per partition, as Kafka wants it, up to the size of a request; the rest stay for the next.
 
-        Partitions that were served go to the end of the line, so that none is left behind.
+        Partitions that were served go to the end of the line, so that none is left behind, unless what they have left
+        is a batch that still fills: it has its linger before it.
         """
         batches: list[Batch] = []
         room = self.limits.max_request_size - _REQUEST_OVERHEAD
@@ -245,7 +246,8 @@ class Sender:
             states.remove(state)
             if batch is None:
                 continue
-            states.append(state)
+            if state.ready_at(self.limits.linger, hurry, self.limits.batch_size) <= now:
+                states.append(state)
             state.number(batch, self._identity.current)
             room -= batch.size
             batches.append(batch)

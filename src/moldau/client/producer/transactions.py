@@ -91,6 +91,8 @@ class TransactionManager(ProducerIdentity):
     # ------------------------------------------------------------------------------------------- for the application
 
     def init(self) -> Conversation[None]:
+        if self.state is State.READY:
+            return  # so it is already
         if self.state is not State.UNINITIALIZED:
             raise IllegalStateError("The transactions of this producer are initialized already.")
         yield from self._take_identity(NOBODY)
