@@ -150,3 +150,21 @@ def test_a_later_value_at_the_end_is_waited_for() -> None:
     later.resolve("now")
     assert found == ["now"]
     assert run_whole(work(9, ready)) is ready
+
+
+def test_a_machine_that_is_too_busy_for_a_slice_gets_on_all_the_same() -> None:
+    turns = Turns()
+
+    class Late:
+        def monotonic(self) -> float:
+            turns.now += 2 * SLICE_SECONDS
+            return turns.now
+
+    found = outcome(Slicer(turns, Late()).run(turns.work(3)))
+    assert [turns.turn() for _ in range(4)] == [True, True, True, False]
+    assert found == ["3 steps"]
+
+
+def test_whoever_comes_meanwhile_waits_for_one_short_slice() -> None:
+    """A second client beside a long request waits about as long as beside Apache Kafka, which has threads."""
+    assert SLICE_SECONDS <= 0.001

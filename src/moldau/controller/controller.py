@@ -32,7 +32,7 @@ from moldau.protocol.messages.unregister_broker import UnregisterBrokerRequest, 
 from moldau.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
 from moldau.raft.quorum import MetadataQuorum
 from moldau.runtime.ports import Clock, Loop, Random, TimerHandle
-from moldau.slicing import Slicer
+from moldau.slicing import Slicer, Work
 
 logger = logging.getLogger("moldau.controller")
 
@@ -125,7 +125,13 @@ class Controller(WritePath):
         return answer
 
     def broker_heartbeat(self, request: BrokerHeartbeatRequest) -> Deferred[BrokerHeartbeatResponse]:
+        def answered(_value: BrokerHeartbeatResponse | None, error: BaseException | None) -> None:
+            if error is not None:
+                # What it meant for very many partitions may have been written in part.
+                self.sessions.owe(request.broker_id)
+
         answer = self.run(lambda: lifecycle.heartbeat(self.state, request, self._quorum.end_offset))
+        answer.then(answered)
         self._watch_sessions()
         return answer
 
@@ -173,20 +179,25 @@ class Controller(WritePath):
         self._expiry_timer = None
         # One at a time: fencing the first may change where the partitions of the next can go.
         stale = self.sessions.stale()
-        if stale is not None:
-            self.run(lambda: self._fence(stale)).then(_report)
-        self._watch_sessions()
+        if stale is None:
+            self._watch_sessions()
+            return
 
-    def _fence(self, broker_id: int) -> Decision[None]:
+        def fenced(_value: None, error: BaseException | None) -> None:
+            if error is not None:
+                logger.error("a silent broker could not be fenced: %s", error)
+                if self.is_active and stale in self.state.brokers.registrations:
+                    # Once more when as much time has passed again.
+                    self.sessions.touch(stale, fenced=False, metadata_offset=-1)
+            self._watch_sessions()
+
+        self.run(lambda: self._fence(stale)).then(fenced)
+
+    def _fence(self, broker_id: int) -> Work[Decision[None]]:
         if not self.sessions.is_stale(broker_id):
             # It had to wait for its turn, and a heartbeat that came in time stood before it.
             return Decision([], None)
         logger.warning("broker %d is fenced: it has not been heard of for too long", broker_id)
-        records = lifecycle.fence_broker(self.state, broker_id)
+        records = yield from lifecycle.fence_broker(self.state, broker_id)
         self.sessions.touch(broker_id, fenced=True, metadata_offset=-1)
         return Decision(records, None, atomic=False)
-
-
-def _report(value: None, error: BaseException | None) -> None:
-    if error is not None:
-        logger.error("a silent broker could not be fenced: %s", error)

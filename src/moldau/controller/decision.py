@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Final, TypeVar
 
 from moldau import timeline
-from moldau.errors import ErrorCode, KafkaError
+from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.metadata.records import Message
 
 R = TypeVar("R")
@@ -16,8 +16,8 @@ T = TypeVar("T")
 MAX_RECORDS: Final = 10_000
 
 
-# How much is decided in one turn of the loop, in records; some milliseconds.
-TURN_RECORDS: Final = 250
+# How much is decided in one turn of the loop, in records; one or two milliseconds.
+TURN_RECORDS: Final = 100
 # A topic of its own costs as much as this many of its partitions: settings, placement, an answer.
 TOPIC_COST: Final = 6
 
@@ -52,3 +52,11 @@ def check_size(count: int, what: str) -> None:
             ErrorCode.POLICY_VIOLATION,
             f"The request asks for {count} {what}; at most {MAX_RECORDS} fit into one request.",
         )
+
+
+def refusal(error: Exception) -> Exception:
+    """What whoever asked is told of a decision that could not be made or written."""
+    if isinstance(error, ProtocolError):
+        # Something in it has no place in a record, such as a list that grew too long by what was appended to it.
+        return KafkaError(ErrorCode.INVALID_REQUEST, f"The change cannot be written: {error}.")
+    return error

@@ -18,6 +18,7 @@ from moldau.metadata.partition_registration import (
     PartitionRegistration,
 )
 from moldau.metadata.records import PartitionChangeRecord
+from moldau.slicing import Work
 from moldau.types import NO_LEADER, Uuid
 
 
@@ -87,8 +88,8 @@ def updates_for_broker(
     *,
     leaving: int | None = None,
     joining: int | None = None,
-) -> list[PartitionChangeRecord]:
-    """What a broker's coming or going means for partitions.
+) -> Work[list[PartitionChangeRecord]]:
+    """What a broker's coming or going means for partitions: any number of them, so it pauses.
 
     Each partition comes with whether an unclean election is allowed for it. The state still shows `joining` as fenced
     and `leaving` as active while this is decided, so both are named.
@@ -109,6 +110,7 @@ def updates_for_broker(
         )
         if change is not None:
             changes.append(change)
+        yield
     return changes
 
 

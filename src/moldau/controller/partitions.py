@@ -209,7 +209,7 @@ class PartitionControl:
 
     # ------------------------------------------------------------------------------------------------------ leaders
 
-    def elect_leaders(self, request: ElectLeadersRequest) -> Decision[ElectLeadersResponse]:
+    def elect_leaders(self, request: ElectLeadersRequest) -> Work[Decision[ElectLeadersResponse]]:
         if request.election_type not in (_PREFERRED, _UNCLEAN):
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"The election type {request.election_type} is not known.")
         records: list[Message] = []
@@ -223,6 +223,7 @@ class PartitionControl:
             outcomes = []
             for index in indexes:
                 error = self._elect(name, index, request.election_type, records)
+                yield
                 if everything and error is not None and error.code is ErrorCode.ELECTION_NOT_NEEDED:
                     continue
                 outcomes.append(

@@ -6,7 +6,6 @@ is allowed next (stay fenced, become unfenced, hand over its partitions, leave) 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import Enum
 
 from moldau.runtime.ports import Clock
@@ -20,7 +19,7 @@ class BrokerState(Enum):
 
 
 class _Session:
-    __slots__ = ("fenced", "last_contact", "metadata_offset", "shutdown_offset")
+    __slots__ = ("fenced", "last_contact", "metadata_offset", "owed", "shutdown_offset")
 
     def __init__(self, now: float, fenced: bool) -> None:
         self.last_contact = now
@@ -28,6 +27,8 @@ class _Session:
         self.metadata_offset = -1
         # The offset every other broker must have reached before this one may leave; None while it does not want to.
         self.shutdown_offset: int | None = None
+        # What its last change of state means for its partitions may not have been written to the end.
+        self.owed = False
 
     @property
     def state(self) -> BrokerState:
@@ -70,10 +71,20 @@ class BrokerSessions:
         if fenced:
             session.shutdown_offset = None
 
-    def begin_shutdown(self, broker_id: int, offset: int) -> None:
+    def owe(self, broker_id: int) -> None:
+        """The change of state that was decided last failed: its next heartbeat makes up for what is missing."""
+        session = self._sessions.get(broker_id)
+        if session is not None:
+            session.owed = True
+
+    def take_owed(self, broker_id: int) -> bool:
         session = self._sessions[broker_id]
-        if session.shutdown_offset is None:
-            session.shutdown_offset = offset
+        owed, session.owed = session.owed, False
+        return owed
+
+    def begin_shutdown(self, broker_id: int, offset: int) -> None:
+        """Again when the first attempt failed: then it takes until a later offset."""
+        self._sessions[broker_id].shutdown_offset = offset
 
     def blocks_registration(self, broker_id: int) -> bool:
         """Whether another process with this id may still be alive."""
@@ -108,9 +119,9 @@ class BrokerSessions:
         wants_shutdown: bool,
         metadata_offset: int,
         registration_offset: int,
-        leads: Callable[[], bool],
+        leads: bool,
     ) -> tuple[BrokerState, BrokerState]:
-        """The broker's state now and after this heartbeat. `leads` is asked only where it matters: it may be slow."""
+        """The broker's state now and after this heartbeat. Whether it `leads` matters only for one that leaves."""
         session = self._sessions[broker_id]
         current = session.state
         if current is BrokerState.FENCED:
@@ -123,11 +134,11 @@ class BrokerSessions:
             if wants_shutdown:
                 return (
                     current,
-                    BrokerState.CONTROLLED_SHUTDOWN if not wants_fence and leads() else BrokerState.SHUTDOWN_NOW,
+                    BrokerState.CONTROLLED_SHUTDOWN if not wants_fence and leads else BrokerState.SHUTDOWN_NOW,
                 )
             return current, BrokerState.FENCED if wants_fence else current
         assert session.shutdown_offset is not None
-        if not leads() and session.shutdown_offset <= self._lowest_active_offset():
+        if not leads and session.shutdown_offset <= self._lowest_active_offset():
             return current, BrokerState.SHUTDOWN_NOW
         return current, current
 

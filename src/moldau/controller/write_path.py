@@ -9,20 +9,23 @@ caller hears NOT_CONTROLLER: a new leader may still commit the records, so the c
 
 A decision that takes long is work that pauses; others wait in order until it is applied. More records than a turn of
 the loop can take are written as a transaction of the log, some in each turn: who reads it takes all of them or none. A
-crash in the middle leaves it open, and the next leader aborts it.
+crash in the middle leaves it open, and the next leader aborts it. Records of which any part may stand alone, such as
+those of a broker that leaves, need no transaction and are published as they come.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import GeneratorType
 from typing import Final, TypeVar, cast
 
-from moldau.controller.decision import MAX_RECORDS, TURN_RECORDS, Decision
+from moldau.controller.decision import MAX_RECORDS, TURN_RECORDS, Decision, refusal
 from moldau.controller.state import ControllerState
 from moldau.deferred import Deferred, gather, pass_on
-from moldau.errors import ErrorCode, KafkaError, ProtocolError
+from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.committed import CommittedBatch, MetadataSnapshot
 from moldau.metadata.records import (
     AbortTransactionRecord,
@@ -35,6 +38,8 @@ from moldau.raft.quorum import MetadataQuorum
 from moldau.runtime.ports import Loop, TimerHandle
 from moldau.slicing import Slicer, Work, pieces
 from moldau.timeline import DeferredEventQueue
+
+logger = logging.getLogger("moldau.controller")
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -64,6 +69,8 @@ class WritePath:
         # A decision is being made in slices, or its transaction is not committed yet; and those who wait for it.
         self._deciding = False
         self._next: deque[Callable[[], None]] = deque()
+        # One of these is just being begun.
+        self._beginning = False
         self._transaction: _Transaction | None = None
         # A transaction was begun and could be neither ended nor aborted: nothing may be written behind it.
         self._must_abort = False
@@ -106,10 +113,7 @@ class WritePath:
         return answer
 
     def _run(
-        self,
-        decide: Callable[[], Decision[R] | Work[Decision[R]]],
-        timeout_ms: int | None,
-        answer: Deferred[R],
+        self, decide: Callable[[], Decision[R] | Work[Decision[R]]], timeout_ms: int | None, answer: Deferred[R]
     ) -> None:
         if self._epoch is None:
             answer.fail(KafkaError(ErrorCode.NOT_CONTROLLER))
@@ -125,11 +129,8 @@ class WritePath:
                 return
             decision = cast("Decision[R]", decided)
             offset = self.append(decision.records, atomic=decision.atomic)
-        except (KafkaError, ProtocolError) as error:
-            answer.fail(_refusal(error))
-            return
-        except Exception as error:  # a fault of ours: whoever asked is told, those behind it go on
-            answer.fail(error)
+        except Exception as error:  # perhaps a fault of ours: whoever asked is told, those behind it go on
+            answer.fail(refusal(error))
             return
         self._park_decision(answer, decision.response, offset, timeout_ms)
 
@@ -138,18 +139,22 @@ class WritePath:
         try:
             decision = yield from self._while_leading(work, epoch)
             can_split = self.state.features.metadata_version >= _TRANSACTIONS_SINCE
-            if len(decision.records) <= TURN_RECORDS or not can_split:
-                offset = self.append(decision.records, atomic=decision.atomic)
+            if not decision.atomic:
+                offset = yield from self._append_in_turns(decision.records, epoch)
+            elif len(decision.records) <= TURN_RECORDS or not can_split:
+                offset = self.append(decision.records)
             else:
                 offset = yield from self._append_in_slices(decision.records, epoch)
-        except (KafkaError, ProtocolError) as error:
-            answer.fail(_refusal(error))
-        except Exception as error:  # a fault of ours: whoever asked is told, those behind it go on
-            answer.fail(error)
+        except Exception as error:  # perhaps a fault of ours: whoever asked is told, those behind it go on
+            settle = partial(answer.fail, refusal(error))
         else:
-            self._park_decision(answer, decision.response, offset, timeout_ms)
-        if self._transaction is None:
-            self._go_on()
+            settle = partial(self._park_decision, answer, decision.response, offset, timeout_ms)
+        try:
+            settle()
+        finally:
+            # Whatever those who are told make of it.
+            if self._transaction is None:
+                self._go_on()
 
     def _while_leading(self, work: Work[R], epoch: int | None) -> Work[R]:
         while True:
@@ -166,14 +171,21 @@ class WritePath:
     def _go_on(self) -> None:
         """With those who waited for a long decision, some in a turn."""
         self._deciding = False
-        if self._next:
+        # Whoever begins one that is done at once goes on with the next: they must not stand upon each other.
+        if self._next and not self._beginning:
             self._deciding = True
             self._slicer.run(self._work_through())
 
     def _work_through(self) -> Work[None]:
         while self._next:
             self._deciding = False
-            self._next.popleft()()
+            self._beginning = True
+            try:
+                self._next.popleft()()
+            except Exception:
+                logger.exception("the answer to a decision was not taken")
+            finally:
+                self._beginning = False
             if self._deciding:
                 # Another long one: it comes back here.
                 return
@@ -239,6 +251,17 @@ class WritePath:
         for start in range(0, len(records), MAX_RECORDS):
             self._append_batch(records[start : start + MAX_RECORDS])
         return self._last_offset
+
+    def _append_in_turns(self, records: Sequence[Message], epoch: int | None) -> Work[int | None]:
+        """The same for records of which any part may stand alone: some in each turn, and so are they published."""
+        offset = None
+        for part in pieces(records, TURN_RECORDS):
+            if offset is not None:
+                yield
+                if self._epoch != epoch:
+                    raise KafkaError(ErrorCode.NOT_CONTROLLER)
+            offset = self.append(part)
+        return offset
 
     def _append_batch(self, records: Sequence[Message]) -> None:
         assert self._epoch is not None
@@ -374,10 +397,3 @@ class WritePath:
         self._last_offset = self._committed
         self.renounced()
         self._waiting.fail_all(KafkaError(ErrorCode.NOT_CONTROLLER))
-
-
-def _refusal(error: KafkaError | ProtocolError) -> KafkaError:
-    if isinstance(error, KafkaError):
-        return error
-    # Something in it has no place in a record, such as a list that grew too long by what was appended to it.
-    return KafkaError(ErrorCode.INVALID_REQUEST, f"The change cannot be written: {error}.")

@@ -16,6 +16,7 @@ from moldau.metadata.broker_registration import (
     controller_from_record,
 )
 from moldau.metadata.image import (
+    EMPTY_IMAGE,
     ClusterImage,
     ConfigResource,
     ConfigsImage,
@@ -77,6 +78,19 @@ class MetadataDelta:
         if apply is None:
             raise MetadataError(f"a {type(record).__name__} cannot be applied to the metadata")
         apply(self, record)
+
+    @classmethod
+    def whole(cls, image: MetadataImage) -> MetadataDelta:
+        """From nothing to `image`, whose parts it shares: for somebody who only reads it."""
+        delta = cls(EMPTY_IMAGE)
+        for topic in image.topics.by_name.values():
+            delta.topics.changed[topic.id] = TopicDelta(topic.name, topic.id, None, topic.partitions)
+        delta.brokers.update(image.cluster.brokers)
+        delta.controllers.update(image.cluster.controllers)
+        delta.features.update(image.features)
+        delta.next_producer_id = image.producer_ids.next or None
+        delta._configs.update((resource, dict(settings)) for resource, settings in image.configs.resources.items())
+        return delta
 
     @property
     def is_empty(self) -> bool:

@@ -47,7 +47,7 @@ class MetadataLoader:
         """A publisher that joins late is told the whole image as one delta."""
         self._publishers.append(publisher)
         if self.image.offset >= 0:
-            self._tell(publisher, _whole(self.image), self.image)
+            self._tell(publisher, MetadataDelta.whole(self.image), self.image)
 
     # ------------------------------------------------------------------------------------------ from the quorum
 
@@ -105,14 +105,3 @@ class MetadataLoader:
             logger.exception("%s could not take over the metadata at offset %d", type(publisher).__name__, image.offset)
             if self._on_fault is not None:
                 self._on_fault(error)
-
-
-def _whole(image: MetadataImage) -> MetadataDelta:
-    """The delta from nothing to `image`."""
-    # Imported here: the module builds records, which only a late publisher or a snapshot needs.
-    from moldau.metadata.snapshot_records import image_records
-
-    delta = MetadataDelta(EMPTY_IMAGE)
-    for record in image_records(image):
-        delta.replay(record)
-    return delta

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Container, Mapping
+from typing import NamedTuple, cast
 
 from moldau.metadata.image import PartitionRegistration, TopicImage, TopicsImage
 from moldau.metadata.partition_registration import partition_from_record
@@ -34,13 +35,19 @@ class TopicDelta:
 
     __slots__ = ("base", "id", "name", "partitions")
 
-    def __init__(self, name: str, topic_id: Uuid, base: TopicImage | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        topic_id: Uuid,
+        base: TopicImage | None,
+        partitions: Mapping[int, PartitionRegistration] | None = None,
+    ) -> None:
         self.name = name
         self.id = topic_id
         # None when the topic was created in this delta.
         self.base = base
         # The new state of every partition that changed.
-        self.partitions: dict[int, PartitionRegistration] = {}
+        self.partitions = {} if partitions is None else cast("dict[int, PartitionRegistration]", partitions)
 
     @property
     def is_new(self) -> bool:
@@ -135,14 +142,13 @@ class TopicsDelta:
             by_name[topic.name] = ids[topic_id] = topic.apply()
         return TopicsImage(by_name, ids)
 
-    def local_changes(self, broker_id: int) -> LocalChanges:
-        """What the delta means for the replicas of one broker."""
+    def local_changes(self, broker_id: int, apart_from: Container[Uuid] = ()) -> LocalChanges:
+        """What the delta means for the replicas of one broker, apart from topics that are gone altogether and those
+        that are named."""
         changes = LocalChanges([], [], [])
-        for gone in self.deleted.values():
-            for index, state in gone.partitions.items():
-                if broker_id in state.replicas:
-                    changes.drops.append(LocalPartition(TopicPartition(gone.name, index), gone.id, state))
         for topic in self.changed.values():
+            if topic.id in apart_from:
+                continue
             for index, state in topic.partitions.items():
                 here = LocalPartition(TopicPartition(topic.name, index), topic.id, state)
                 if state.leader == broker_id:

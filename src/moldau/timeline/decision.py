@@ -26,3 +26,5 @@ class Decision(NamedTuple, Generic[Record, Response]):
     # In place of the records where they are very many and not atomic: each is looked for when the one before it has
     # been taken, and None says that there was none for a while.
     stream: Iterator[Record | None] | None = None
+    # Where they are not atomic: so many of the first ones must stand in one batch all the same.
+    together: int = 0

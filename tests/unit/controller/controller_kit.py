@@ -31,10 +31,12 @@ from moldau.protocol.messages.create_topics import (
     CreatableTopicConfig,
     CreatableTopicResult,
     CreateTopicsRequest,
+    CreateTopicsResponse,
 )
 from moldau.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicState
 from moldau.raft.batches import decode_batches, leader_change_batch, metadata_batch
 from moldau.raft.quorum import QuorumListener
+from moldau.slicing import SLICE_SECONDS, Slicer
 from moldau.types import Uuid
 
 T = TypeVar("T")
@@ -365,3 +367,35 @@ def refused(answer: Deferred[Any]) -> KafkaError:
     assert outcome
     assert isinstance(outcome[0], KafkaError)
     return outcome[0]
+
+
+class Hurry:
+    """A clock on which every slice of work is over after one step."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def monotonic(self) -> float:
+        self._now += SLICE_SECONDS * 1.25
+        return self._now
+
+
+class SlowWorld(World):
+    """Decisions that can pause do, and so does writing them; the test says when it goes on."""
+
+    def __init__(self, log: bytes = b"", brokers: Sequence[int] = (1,)) -> None:
+        super().__init__(log=log, brokers=())
+        self.slicer = self.controller._slicer = Slicer(self.loop, Hurry())
+        for broker_id in brokers:
+            self.join(broker_id)
+
+    def begin(self, partitions: int, name: str = "large") -> list[CreateTopicsResponse | BaseException | None]:
+        seen: list[CreateTopicsResponse | BaseException | None] = []
+        request = CreateTopicsRequest(topics=[self.creation(name, partitions, 1)], timeout_ms=60_000)
+        self.controller.create_topics(request).then(lambda value, error: seen.append(value if error is None else error))
+        return seen
+
+    def turn_until_written(self, records: int) -> None:
+        start = self.quorum.end_offset
+        while self.quorum.end_offset < start + records:
+            self.loop.turn()

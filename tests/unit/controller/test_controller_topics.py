@@ -262,7 +262,7 @@ def test_a_topic_given_by_name_and_by_id_is_answered_once_and_stays() -> None:
 def test_a_change_without_any_time_is_not_begun() -> None:
     world = World()
     world.create("orders", 1, 1)
-    offset = world.image.offset
+    end = world.quorum.end_offset
     creation = CreateTopicsRequest(topics=[CreatableTopic(name="new", num_partitions=1, replication_factor=1)])
     for timeout_ms in (0, -1):
         creation.timeout_ms = timeout_ms
@@ -271,7 +271,8 @@ def test_a_change_without_any_time_is_not_begun() -> None:
             world.controller.delete_topics(DeleteTopicsRequest(topic_names=["orders"], timeout_ms=timeout_ms), 5),
         ):
             assert refused(answer).code is ErrorCode.REQUEST_TIMED_OUT
-    assert world.image.offset == offset
+    world.loop.run()
+    assert world.quorum.end_offset == end
 
 
 def test_deletion_can_be_switched_off() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-from controller_kit import World, refused, show
+import sys
 
-from moldau.controller.decision import TURN_RECORDS, Decision
+import pytest
+from controller_kit import SlowWorld, World, refused, show
+
+from moldau.controller.decision import MAX_RECORDS, TURN_RECORDS, Decision
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.features import LATEST_METADATA_VERSION
 from moldau.metadata.records import (
@@ -15,6 +17,7 @@ from moldau.metadata.records import (
     FeatureLevelRecord,
     Message,
     MetadataError,
+    NoOpRecord,
     PartitionRecord,
     TopicRecord,
     versioned,
@@ -24,7 +27,7 @@ from moldau.protocol.messages.create_partitions import CreatePartitionsRequest, 
 from moldau.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest
 from moldau.raft.batches import decode_batches, metadata_batch
-from moldau.slicing import SLICE_SECONDS, Slicer
+from moldau.slicing import Slicer, Work
 from moldau.storage.storage_error import StorageError
 
 
@@ -213,38 +216,7 @@ def test_a_cluster_that_uses_more_than_this_version_knows_is_not_touched() -> No
 # ------------------------------------------------------------------------------------------- decisions in slices
 
 
-class Hurry:
-    """A clock on which every slice of work is over after one step."""
-
-    def __init__(self) -> None:
-        self._now = 0.0
-
-    def monotonic(self) -> float:
-        self._now += SLICE_SECONDS * 0.75
-        return self._now
-
-
-class SlowWorld(World):
-    """Decisions that can pause do, and so does writing them; the test says when it goes on."""
-
-    def __init__(self, log: bytes = b"") -> None:
-        super().__init__(log=log, brokers=())
-        self.slicer = self.controller._slicer = Slicer(self.loop, Hurry())
-        self.join(1)
-
-    def begin(self, partitions: int, name: str = "large") -> list[CreateTopicsResponse | BaseException | None]:
-        seen: list[CreateTopicsResponse | BaseException | None] = []
-        request = CreateTopicsRequest(topics=[self.creation(name, partitions, 1)], timeout_ms=60_000)
-        self.controller.create_topics(request).then(lambda value, error: seen.append(value if error is None else error))
-        return seen
-
-    def turn_until_written(self, records: int) -> None:
-        start = self.quorum.end_offset
-        while self.quorum.end_offset < start + records:
-            self.loop.turn()
-
-
-LARGE = 4 * TURN_RECORDS
+LARGE = 10 * TURN_RECORDS
 
 
 def _kinds(world: World) -> list[type[Message]]:
@@ -310,6 +282,7 @@ def test_others_wait_for_a_long_decision_and_see_it() -> None:
     assert (seen, again, other) == ([], [], [])
     world.loop.run()
     assert seen == [], "nothing of it is committed"
+    assert _kinds(world)[-1] is EndTransactionRecord, "and nobody's decision rests on it"
     world.quorum.commit()
     world.loop.run()
     world.quorum.commit()
@@ -386,6 +359,32 @@ def test_a_fault_among_those_who_wait_for_a_long_decision_is_told_and_the_others
     assert isinstance(behind[0], CreateTopicsResponse)
 
 
+@pytest.mark.parametrize("whose", ["the long one", "one that waited", "a long one that waited"])
+def test_an_answer_that_nobody_can_take_holds_up_no_other_decision(
+    whose: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = SlowWorld()
+
+    def decide() -> Work[Decision[None]]:
+        yield
+        yield
+        return Decision([], None)
+
+    def broken(_: object, error: BaseException | None) -> None:
+        raise ZeroDivisionError
+
+    first = world.controller.run(decide)
+    second = world.controller.run(lambda: decide() if whose.startswith("a long") else Decision([], None))
+    (first if whose == "the long one" else second).then(broken)
+    behind = [world.begin(1, "behind"), world.begin(1, "last")]
+    for _ in range(2):
+        world.loop.run()
+        world.quorum.commit()
+    assert [type(answer[0]) for answer in behind] == [CreateTopicsResponse] * 2
+    assert world.create("next", 1, 1).error_code == 0
+    assert ("was not taken" in caplog.text) is (whose == "one that waited")
+
+
 @pytest.mark.parametrize("heard", [True, False])
 def test_a_broker_whose_heartbeat_waits_for_a_long_decision_is_not_fenced(heard: bool) -> None:
     world = SlowWorld()
@@ -448,3 +447,100 @@ def test_leadership_lost_after_the_end_was_written_but_not_committed() -> None:
     assert isinstance(seen[0], KafkaError)
     assert list(world.controller.state.topics) == []
     assert world.controller.state.in_transaction
+
+
+@pytest.mark.parametrize("partitions", [2, LARGE])
+def test_a_decision_does_not_outlive_the_leadership_it_was_made_in(partitions: int) -> None:
+    """Somebody else has led meanwhile: what was found out before may no longer be so."""
+    world = SlowWorld()
+    seen = world.begin(partitions)
+    world.loop.turn()
+    assert seen == []
+    world.quorum.lose_leadership()
+    world.quorum.leader_id, world.quorum.epoch = 1, world.quorum.epoch + 1
+    world.controller.on_leader(1, world.quorum.epoch)
+    end = world.quorum.end_offset
+    world.loop.run()
+    assert isinstance(seen[0], KafkaError)
+    assert seen[0].code is ErrorCode.NOT_CONTROLLER
+    assert world.quorum.end_offset == end
+    assert world.controller.state.topics.get("large") is None
+    assert world.create("next", 1, 1).error_code == 0
+
+
+def test_one_long_decision_waits_for_another_and_so_do_those_behind_it() -> None:
+    world = SlowWorld()
+    first = world.begin(LARGE)
+    second = world.begin(LARGE, "second")
+    again = world.begin(1, "second")
+    last = world.begin(1, "last")
+    for _ in range(3):
+        world.loop.run()
+        world.quorum.commit()
+    world.loop.run()
+    codes = [[row.error_code for row in answer[0].topics] for answer in (first, second, again, last)]  # type: ignore[union-attr]
+    assert codes == [[0], [0], [ErrorCode.TOPIC_ALREADY_EXISTS], [0]]
+    records = [record for batch in decode_batches(world.quorum.log) for record in batch.records]
+    marks = [record for record in records if isinstance(record, BeginTransactionRecord | EndTransactionRecord)]
+    assert [type(mark) for mark in marks] == [BeginTransactionRecord, EndTransactionRecord] * 2
+    assert [record.name for record in records if isinstance(record, TopicRecord)] == ["large", "second", "last"]
+    assert set(World(log=world.quorum.log).image.topics.by_name) == {"large", "second", "last"}
+
+
+def test_very_many_short_decisions_behind_a_long_one_do_not_stand_upon_each_other() -> None:
+    """Each of them may pause and does not: it is done where it is begun, and so is the next."""
+    world = SlowWorld()
+    long = world.begin(TURN_RECORDS)
+    world.controller._slicer = Slicer(world.loop, world.clock)  # from here on there is time enough
+
+    def decide(number: int) -> Work[Decision[int]]:
+        yield
+        return Decision([], number)
+
+    seen: list[int | BaseException | None] = []
+    numbers = list(range(sys.getrecursionlimit()))
+    for number in numbers:
+        answer = world.controller.run(lambda number=number: decide(number))  # type: ignore[misc]
+        answer.then(lambda value, error: seen.append(value if error is None else error))
+    assert seen == []
+    world.loop.run()
+    world.quorum.commit()
+    world.loop.run()
+    assert isinstance(long[0], CreateTopicsResponse)
+    assert seen == numbers
+    # And the controller goes on.
+    assert world.create("next", 1, 1).error_code == 0
+
+
+@pytest.mark.parametrize("in_slices", [False, True])
+def test_a_change_that_is_all_or_nothing_has_so_many_records_and_no_more(in_slices: bool) -> None:
+    world = World()
+
+    def decide(count: int) -> Decision[int] | Work[Decision[int]]:
+        decision = Decision[int]([NoOpRecord()] * count, count)
+
+        def slices() -> Work[Decision[int]]:
+            yield
+            return decision
+
+        return slices() if in_slices else decision
+
+    end = world.quorum.end_offset
+    answer = world.controller.run(lambda: decide(MAX_RECORDS + 1))
+    world.loop.run()
+    assert refused(answer).code is ErrorCode.POLICY_VIOLATION
+    assert world.quorum.end_offset == end
+    assert world.settle(world.controller.run(lambda: decide(MAX_RECORDS))) == MAX_RECORDS
+    assert world.settle(world.controller.run(lambda: decide(0))) == 0
+
+
+def test_a_large_decision_of_which_nothing_was_written_is_not_aborted() -> None:
+    """An abort without a beginning would stop everybody who reads the log."""
+    world = SlowWorld()
+    seen = world.begin(LARGE)
+    world.quorum.failures = [StorageError("/disk", "Appending", OSError(28, "No space left on device"))]
+    world.loop.run()
+    assert isinstance(seen[0], KafkaError)
+    assert world.create("next", 1, 1).error_code == 0
+    assert AbortTransactionRecord not in _kinds(world)
+    assert set(World(log=world.quorum.log).image.topics.by_name) == {"next"}

@@ -170,9 +170,11 @@ def test_what_a_delta_means_for_one_broker() -> None:
     def names(broker: int) -> list[list[str]]:
         return [[str(part.topic_partition) for part in parts] for parts in delta.topics.local_changes(broker)]
 
-    assert names(1) == [["new-0"], ["led-0"], ["gone-0"]]
-    assert names(2) == [["led-0"], [], ["gone-0"]]
+    assert names(1) == [["new-0"], ["led-0"], []]
+    assert names(2) == [["led-0"], [], []]
     assert names(3) == [[], [], []]
+    assert delta.topics.local_changes(1, apart_from=[b"n" * 16]).leads == []
+    assert [topic.name for topic in delta.topics.deleted.values()] == ["gone"]
     moved = MetadataDelta(base)
     moved.replay(PartitionChangeRecord(partition_id=0, topic_id=led, replicas=[3, 2], leader=2, isr=[2]))
     assert [part.topic_partition for part in moved.topics.local_changes(1).drops] == [TopicPartition("led", 0)]

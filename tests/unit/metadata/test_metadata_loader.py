@@ -6,16 +6,22 @@ import pytest
 
 from moldau.metadata.committed import CommittedBatch
 from moldau.metadata.delta import MetadataDelta
-from moldau.metadata.image import MetadataImage
+from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
 from moldau.metadata.loader import MetadataLoader
 from moldau.metadata.records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
+    ConfigRecord,
     EndTransactionRecord,
+    FeatureLevelRecord,
     Message,
     MetadataError,
+    PartitionRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
     TopicRecord,
 )
+from moldau.metadata.snapshot_records import image_records
 
 
 class Follower:
@@ -48,6 +54,29 @@ def test_a_burst_of_batches_is_published_once() -> None:
     loader.on_commit(_batch(3, _topic("d")), more=False)
     assert follower.created == [["a", "b", "c", "d"]]
     assert (loader.image.offset, loader.image.epoch, loader.image.timestamp) == (3, 1, 99)
+
+
+def test_what_a_late_publisher_is_told_is_the_image_itself_and_not_made_anew() -> None:
+    loader = MetadataLoader()
+    topic = _topic("a")
+    partitions = [
+        PartitionRecord(partition_id=index, topic_id=topic.topic_id, replicas=[1], isr=[1], leader=1)
+        for index in range(3)
+    ]
+    setting = ConfigRecord(resource_type=2, resource_name="a", name="retention.ms", value="1")
+    broker = RegisterBrokerRecord(broker_id=1, incarnation_id=bytes(16), broker_epoch=5)
+    others = [FeatureLevelRecord(name="metadata.version", feature_level=20), ProducerIdsRecord(next_producer_id=1000)]
+    loader.on_commit(_batch(0, topic, *partitions, setting, broker, *others), more=False)
+    image = loader.image
+    delta = MetadataDelta.whole(image)
+    assert delta.apply(image.offset, image.epoch).same_content(image)
+    by_records = MetadataDelta(EMPTY_IMAGE)
+    for record in image_records(image):
+        by_records.replay(record)
+    assert by_records.apply(image.offset, image.epoch).same_content(image)
+    assert delta.topics.local_changes(1) == by_records.topics.local_changes(1)
+    assert list(delta.config_changes()) == list(by_records.config_changes())
+    assert delta.topics.changed[topic.topic_id].partitions is image.topics.by_name["a"].partitions
 
 
 def test_a_publisher_that_comes_late_is_told_everything() -> None:
