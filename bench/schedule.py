@@ -109,15 +109,16 @@ def failed(error: Exception) -> str:
 class Progress:
     """The time a run takes, guessed from the rows and corrected by how it goes."""
 
-    def __init__(self, planned: float, out: Callable[[str], None]) -> None:
+    def __init__(self, planned: float, out: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._planned = planned
         self._done = 0.0
-        self._began = time.monotonic()
+        self._clock = clock
+        self._began = clock()
         self._out = out
 
     def advance(self, seconds: float, what: str) -> None:
         self._done += seconds
-        passed = time.monotonic() - self._began
+        passed = self._clock() - self._began
         left = (self._planned - self._done) * (passed / self._done if self._done else 1.0)
         self._out(f"[{minutes(passed)}, about {minutes(max(0.0, left))} left] {what}")
 

@@ -44,7 +44,7 @@ from moldau.server.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from moldau.server.socket_server import SocketServer
 from moldau.server.txn_markers import TransactionMarkers
 from moldau.server.txn_partitions import TransactionPartitions
-from moldau.slicing import Slicer
+from moldau.slicing import Slicer, Work
 from moldau.storage.cleaner import LogCleaner
 from moldau.storage.log_dirs import known_cluster_id, random_id
 from moldau.storage.log_manager import LogManager
@@ -212,14 +212,29 @@ class Node:
         if self._stopping or self.failure is not None:
             return
         self._is_loaded = True
+        joined: Deferred[None] = Deferred()
+        joined.then(self._register)
+        settle(joined, lambda: self.slicer.run(self._follow_metadata(), lambda: not self._stopping))
+
+    def _follow_metadata(self) -> Work[None]:
+        """One after the other: each looks at all there is."""
         self.metadata.add_publisher(self.replicas)
+        yield
         leadership = CoordinatorLeadership(
             self._config.node_id,
             {CONSUMER_OFFSETS: self.groups, TRANSACTION_STATE: self.transactions.runtime},
             self.replicas,
         )
         self.metadata.add_publisher(leadership)
+        yield
         self.metadata.add_publisher(self.snapshots)
+        yield
+
+    def _register(self, _value: None, error: BaseException | None) -> None:
+        if error is not None and not self._stopping:
+            self._fail(error)
+        if self._stopping or self.failure is not None:
+            return
         advertised = [_reachable(e, self.server.address(e.name)) for e in self._config.advertised_broker_endpoints]
         directories = [directory.id for directory in self.logs.directories if directory.is_online]
         self.lifecycle.register(advertised, self._config.broker_rack, directories).then(self._let_in)
@@ -289,6 +304,7 @@ class Node:
             self.replicas.preparation.close()
         for purgatory in (self.replicas.produces, self.replicas.fetches, self.replicas.deletes):
             purgatory.cancel_all()
+        self.replicas.departures.finish()
         for part in (self.groups, self.transactions, self.snapshots, self.controller, self.quorum):
             try:
                 part.close()

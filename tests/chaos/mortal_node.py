@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 MOLDAU = Path(sys.executable).parent / "moldau"
@@ -62,7 +63,10 @@ class MortalNode:
     def open_files(self) -> list[str]:
         """The files of its data that the descriptors of the process point to."""
         directory = Path(f"/proc/{self.pid}/fd")
-        targets = [os.readlink(directory / name) for name in os.listdir(directory)]
+        targets = []
+        for name in os.listdir(directory):
+            with suppress(FileNotFoundError):  # closed since the listing
+                targets.append(os.readlink(directory / name))
         return [target for target in targets if target.startswith(str(self.data) + "/")]
 
     @property

@@ -30,6 +30,8 @@ from moldau._speed.reference import (
     check_records,
     crc32c,
     decode_records,
+    entries_before,
+    entries_up_to,
     keep_freed_memory,
     open_batch,
     raw_memory,
@@ -42,12 +44,15 @@ KERNELS = (
     "accumulator",
     "codec",
     "columns",
+    "commits",
     "compaction",
     "consumed",
     "delivery",
+    "express",
     "frames",
-    "lanes",
+    "lookup",
     "packing",
+    "plain_read",
     "records",
     "writer",
 )
@@ -89,6 +94,7 @@ if COMPILED:
     )
     from moldau._speed.columns import ColumnBuilder
     from moldau._speed.compaction import BatchFilter, OffsetMap
+    from moldau._speed.lookup import entries_before, entries_up_to
     from moldau._speed.records import Record, RecordsSummary, RecordWalk, check_records, decode_records, open_batch
     from moldau._speed.writer import RecordWriter
 
@@ -112,6 +118,8 @@ __all__ = [
     "check_records",
     "crc32c",
     "decode_records",
+    "entries_before",
+    "entries_up_to",
     "keep_freed_memory",
     "open_batch",
     "raw_memory",

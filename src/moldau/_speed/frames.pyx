@@ -292,10 +292,6 @@ cdef object read_fetch(Source *s, int version):
 cdef class Sink:
     """Bytes that grow; most answers fit the first block."""
 
-    cdef uint8_t *start
-    cdef Py_ssize_t size
-    cdef Py_ssize_t capacity
-
     def __cinit__(self):
         self.capacity = 512
         self.start = <uint8_t *>malloc(self.capacity)

@@ -1,4 +1,4 @@
-"""A Produce request of one batch for one partition, as the express lane (`lanes`) serves it, and its answer."""
+"""A Produce request of one batch for one partition, as the express way (`express`) serves it, and its answer."""
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
@@ -23,7 +23,7 @@ cdef enum SlotState:
     DONE
 
 ctypedef struct Slot:
-    PyObject *lane
+    PyObject *client
     PyObject *partition
     int fd
     int state

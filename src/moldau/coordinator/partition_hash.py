@@ -7,6 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from moldau import _speed
+
+if _speed.COMPILED:
+    from moldau._speed.commits import java_hash as ascii_hash
+
 _MASK: Final = 0xFFFF_FFFF
 _LARGEST: Final = 0x7FFF_FFFF
 
@@ -24,6 +29,8 @@ def java_hash(text: str) -> int:
 
 
 def partition_for(identifier: str, count: int) -> int:
-    value = java_hash(identifier)
+    value = ascii_hash(identifier) if _speed.COMPILED else None
+    if value is None:
+        value = java_hash(identifier)
     # The most negative number has no absolute value in 32 bits; Kafka takes 0 for it.
     return (0 if value == -_LARGEST - 1 else abs(value)) % count

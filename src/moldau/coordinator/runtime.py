@@ -102,6 +102,14 @@ class CoordinatorRuntime(Generic[S]):
             operation, producer_id=producer_id, producer_epoch=producer_epoch, transactional=transactional
         )
 
+    def idle_writer(self, identifier: str) -> ShardWriter[S] | None:
+        """The writer of an id, if it is loaded here and an operation would have its turn at once."""
+        topic = self.image.topics.get(self.topic)
+        if topic is None:
+            return None
+        writer = self._active.get(partition_for(identifier, len(topic.partitions)))
+        return writer if writer is not None and writer.idle else None
+
     def write_all(self, name: str, operation: Operation[S, T]) -> None:
         """The same operation on every shard that is loaded here, one after the other."""
         self._slicer.run(self._write_all(name, operation))

@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from types import GeneratorType
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 from moldau.coordinator.partition_log import PartitionLog
-from moldau.coordinator.record_framing import encode_key, encode_value
+from moldau.coordinator.record_framing import EncodedBatch, batches
 from moldau.coordinator.shard import CoordinatorRecord, Result, Shard, ShardContext, TimeoutOperation
 from moldau.coordinator.timers import ShardTimers
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
-from moldau.protocol.records import BatchBuilder, BatchFields, EndTransaction, encode_batch, end_transaction_record
+from moldau.protocol.records import BatchFields, EndTransaction, encode_batch, end_transaction_record
 from moldau.runtime.ports import Clock, Loop, TimerHandle
 from moldau.slicing import Slicer, Work
 from moldau.timeline import DeferredEventQueue, SnapshotRegistry
@@ -35,9 +35,7 @@ T = TypeVar("T")
 
 # The pause after a timeout could not be written, before it is tried again.
 RETRY_MS: Final = 500
-# What a record costs at most besides key and value.
-_RECORD_OVERHEAD: Final = 40
-# Records that are looked for, encoded or replayed between two pauses.
+# Records that are replayed between two pauses.
 _PIECE: Final = 32
 
 Operation: TypeAlias = Callable[[S], "Result[T] | Work[Result[T]]"]
@@ -108,6 +106,12 @@ class ShardWriter(Generic[S]):
         self, operation: Operation[S, T], *, producer_id: int, producer_epoch: int, transactional: bool
     ) -> Deferred[T]:
         answer: Deferred[T] = Deferred()
+        begun: Result[T] | Work[Result[T]] | None = None
+        if not self._running and not self._closed:
+            begun = self._begin(operation, answer)
+            if begun is None:
+                self._go_on()
+                return answer
         # No sequence: a coordinator writes on behalf of the producer, it is not the producer.
         fields = BatchFields(
             producer_id=producer_id,
@@ -120,7 +124,7 @@ class ShardWriter(Generic[S]):
             before = self.last_written
             self.registry.create(before)
             try:
-                result = yield from _decided(operation(self.shard))
+                result = yield from _decided(operation(self.shard) if begun is None else begun)
             except KafkaError as error:
                 self.registry.revert_to(before)
                 answer.fail(error)
@@ -139,8 +143,67 @@ class ShardWriter(Generic[S]):
             # leader, or by the one before it, whose last records were read from the log and nobody here waits for.
             self._park(self.last_written, result, answer)
 
-        self._run(_Step(run, answer))
+        if begun is None:
+            self._steps.append(_Step(run, answer))
+        else:
+            # What it led to while it was decided comes after it.
+            self._steps.appendleft(_Step(run, answer))
+        self._go_on()
         return answer
+
+    def _begin(self, operation: Operation[S, T], answer: Deferred[T]) -> Result[T] | Work[Result[T]] | None:
+        """Decides; None if that was all, because it was refused or writes nothing, as nearly every heartbeat."""
+        before = self.last_written
+        self._running = True
+        try:
+            self.registry.create(before)
+            try:
+                outcome = operation(self.shard)
+            except Exception as error:
+                if isinstance(error, KafkaError):
+                    self.registry.revert_to(before)
+                answer.fail(error)
+                return None
+            if not isinstance(outcome, Result) or outcome.records or outcome.stream is not None:
+                return outcome
+            self._park(before, outcome, answer)
+            return None
+        finally:
+            self._running = False
+
+    @property
+    def idle(self) -> bool:
+        """Whether an operation asked for now has its turn at once; and nothing has to be done to its batch."""
+        return not self._running and not self._closed and not self._compression
+
+    def write_encoded(self, batch: bytes, replay: Callable[[int], None]) -> Deferred[None] | None:
+        """A change that was decided and encoded in one go, for a writer that is `idle`; `replay` is told the offset of
+        its first record. None if it is committed already, else what comes of it.
+
+        KafkaError if the log refuses it; then nothing has changed.
+        """
+        self._running = True
+        try:
+            before = self.last_written
+            self.registry.create(before)
+            try:
+                replay(before)
+                self._appending = True
+                self.last_written = self._log.append(self.partition, bytearray(batch))
+            except BaseException:
+                self.registry.revert_to(before)
+                raise
+            finally:
+                self._appending = False
+            self.advance(self.committed)
+            if self.last_written <= self.committed:
+                return None
+            answer: Deferred[None] = Deferred()
+            self._park(self.last_written, Result((), None), answer)
+            return answer
+        finally:
+            self._running = False
+            self._go_on()
 
     def write_marker(self, producer_id: int, producer_epoch: int, marker: EndTransaction) -> Deferred[None]:
         """Ends a transaction in this partition: a control batch, which the shard replays like a record."""
@@ -164,12 +227,12 @@ class ShardWriter(Generic[S]):
                 return
             self._park(self.last_written, Result((), None), answer)
 
-        self._run(_Step(run, answer))
+        self._steps.append(_Step(run, answer))
+        self._go_on()
         return answer
 
-    def _run(self, step: _Step) -> None:
-        self._steps.append(step)
-        if not self._running:
+    def _go_on(self) -> None:
+        if self._steps and not self._running:
             self._running = True
             self._slicer.run(self._work_through())
 
@@ -204,43 +267,13 @@ class ShardWriter(Generic[S]):
                 step.answer.fail(error)
 
     def _append(self, result: Result[Any], fields: BatchFields) -> Work[None]:
-        """In one batch, or in several where the records need not stay together and are too many for one."""
         limit = self._log.max_batch_size(self.partition)
-        now = self._clock.now_ms()
-        records: list[CoordinatorRecord] = []
-        size, builder = 0, BatchBuilder()
-        found: Iterable[CoordinatorRecord | None] = result.records if result.stream is None else result.stream
-        for number, record in enumerate(found, 1):
-            if record is not None:
-                key, value = encode_key(record.key), (yield from encode_value(record))
-                cost = len(key) + len(value or b"") + _RECORD_OVERHEAD
-                if not result.atomic and records and size + cost > limit:
-                    yield from self._append_batch(records, builder, fields, limit, replay=result.replay)
-                    records, size, builder = [], 0, BatchBuilder()
-                builder.append(now, key, value, ())
-                records.append(record)
-                size += cost
-            if record is None or not number % _PIECE:
+        for encoded in batches(result, self.partition, limit, self._clock.now_ms(), fields):
+            if isinstance(encoded, EncodedBatch):
+                records, batch = encoded
+                yield from self._apply(self._replay(records if result.replay else (), fields), batch)
+            else:
                 yield
-        if records:
-            yield from self._append_batch(records, builder, fields, limit, replay=result.replay)
-
-    def _append_batch(
-        self,
-        records: Sequence[CoordinatorRecord],
-        builder: BatchBuilder,
-        fields: BatchFields,
-        limit: int,
-        *,
-        replay: bool,
-    ) -> Work[None]:
-        batch = builder.build(**fields)
-        if len(batch) > limit:
-            raise KafkaError(
-                ErrorCode.MESSAGE_TOO_LARGE,
-                f"The change takes {len(batch)} bytes in {self.partition}, which allows {limit}.",
-            )
-        yield from self._apply(self._replay(records if replay else (), fields), batch)
 
     def _apply(self, replay: Work[None], batch: bytes) -> Work[None]:
         before = self.last_written

@@ -2,8 +2,9 @@
 
 The records are copied from the current log into a future one, a portion at a time: read and written by a worker, so
 that a slow disk holds nobody up, and counted on the loop. When the copy has caught up it is forced to disk; what was
-written meanwhile is little and is copied on the loop, and in the same turn the two logs change places. Producers and
-consumers notice nothing. Moving a replica back to where it is gives up the move.
+written meanwhile is little and is copied on the loop, and in the same turn the two logs change places (`future_logs`
+says how, and what a crash leaves). Producers and consumers notice nothing. Moving a replica back to where it is gives
+up the move.
 """
 
 from __future__ import annotations
@@ -136,8 +137,8 @@ class LogMoves:
         try:
             self._advance(move)
         except StorageError as error:
-            self._moves.pop(move.source.topic_partition, None)
             self._logs.report(error)
+            self._cancel(move.source.topic_partition)
         except KafkaError as error:
             self._failed(move, error)
 
@@ -180,20 +181,23 @@ class LogMoves:
         self._runtime.workers.submit(lambda: _copy(future, portion), copied)
 
     def _force(self, move: _Move) -> None:
-        commit = move.future.commit()
+        commit, announce = move.future.commit(), self._logs.futures.announce(move.future)
         move.forced = True
-        if commit is None:
-            self._step(move)
-            return
 
-        def committed(_: None, error: BaseException | None) -> None:
+        def force() -> None:
+            if commit is not None:
+                commit.run()
+            announce()
+
+        def forced(_: None, error: BaseException | None) -> None:
             if error is not None:
                 self._failed(move, error)
                 return
-            commit.done()
+            if commit is not None:
+                commit.done()
             self._step(move)
 
-        self._runtime.workers.submit(commit.run, committed)
+        self._runtime.workers.submit(force, forced)
 
     def _failed(self, move: _Move, error: BaseException) -> None:
         place = move.source.topic_partition

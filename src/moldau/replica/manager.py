@@ -16,6 +16,8 @@ from moldau.errors import ErrorCode, KafkaError, MoldauError
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import EMPTY_IMAGE, MetadataImage, ResourceType
 from moldau.metadata.topics_delta import LocalPartition
+from moldau.replica.arrivals import Arrivals
+from moldau.replica.departures import Departures
 from moldau.replica.group_commit import GroupCommit
 from moldau.replica.partition import Partition
 from moldau.replica.preparation import Preparation
@@ -29,11 +31,6 @@ from moldau.storage.storage_error import StorageError
 from moldau.types import TopicPartition, Uuid
 
 logger = logging.getLogger("moldau.replica")
-
-# How many partitions are opened in one turn of the loop, and for how long: each is a directory and a few files. Fewer
-# in the turn that brings the metadata, which has been busy with that already.
-_OPENED_PER_TURN, _OPENING_SECONDS = 16, 0.008
-_OPENED_AT_FIRST, _OPENING_AT_FIRST_SECONDS = 8, 0.004
 
 # DeleteRecords: "up to the high watermark".
 HIGH_WATERMARK = -1
@@ -68,13 +65,11 @@ class ReplicaManager:
         self._must_stop = must_stop
         self._metadata_directory = metadata_directory
         self.shortages = Shortages(self.storage_failed)
-        # Partitions that are to be opened in the next turns, or when somebody asks for them before.
-        self._arriving: dict[TopicPartition, LocalPartition] = {}
+        self.arrivals = Arrivals(broker_id, self.find, self._take_on, clock, loop)
         # Partitions that could not be opened: no room on their disk, or an earlier log of their name in the way.
         self._refused: dict[TopicPartition, Uuid] = {}
         # Partitions whose log is in a directory that is offline: an empty one in another would hide its records.
         self._away: dict[TopicPartition, Uuid] = {}
-        self._opening = False
         self._metadata_complete = False
         self._logs = logs
         logs.failed = self.storage_failed
@@ -83,9 +78,8 @@ class ReplicaManager:
         self._clock = clock
         self._loop = loop
         # For operations on very many partitions; shared with all that is long on this node.
-        self.slicer = slicer or Slicer(loop, clock)
-        # Told of partitions that are opened later than the metadata said.
-        self.opened_late: Callable[[Partition], None] = lambda partition: None
+        self.slicer = Slicer(loop, clock) if slicer is None else slicer
+        self.departures = Departures(self.slicer, self._leave, must_stop)
         # Public for the hot path: requests name topics by name up to some version, by id after it.
         self.by_name: dict[str, HostedTopic] = {}
         self.by_id: dict[Uuid, HostedTopic] = {}
@@ -112,16 +106,20 @@ class ReplicaManager:
         partition = self.find(topic, index)
         return partition if partition is not None else self.find_missing(topic, index)
 
+    def find_or_open(self, topic: str | Uuid, index: int) -> Partition | None:
+        """The partition if it is held here, opened now if its turn was still to come."""
+        partition = self.find(topic, index)
+        if partition is not None or not self.arrivals:
+            return partition
+        known = self.image.topics.get(topic) if isinstance(topic, str) else self.image.topics.by_id(topic)
+        return self.arrivals.open_now(known, index) if known is not None else None
+
     def find_missing(self, topic: str | Uuid, index: int) -> Partition:
         """A partition that is not open: opened now if its turn was still to come, else KafkaError says why not."""
-        known = self.image.topics.get(topic) if isinstance(topic, str) else self.image.topics.by_id(topic)
-        if known is not None and self._arriving:
-            local = self._arriving.pop(TopicPartition(known.name, index), None)
-            if local is not None:
-                partition = self._take_on(local)
-                if partition is not None:
-                    return partition
-        raise KafkaError(self.why_missing(topic, index))
+        partition = self.find_or_open(topic, index)
+        if partition is None:
+            raise KafkaError(self.why_missing(topic, index))
+        return partition
 
     def why_missing(self, topic: str | Uuid, index: int) -> ErrorCode:
         """The code for a partition that is not held here: its replicas are elsewhere, or it does not exist."""
@@ -144,17 +142,22 @@ class ReplicaManager:
     def on_image(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """Brings the partitions held here in line with the metadata: what is dropped first, what is new last."""
         self.image = image
-        changes = delta.topics.local_changes(self._broker_id)
+        for gone in delta.topics.deleted.values():
+            hosted = self.by_id.get(gone.id)
+            if hosted is not None:
+                self._forget(hosted)
+            self.departures.add(gone, {} if hosted is None else hosted.partitions)
+        self.departures.begin()
+        new = [topic.id for topic in delta.topics.changed.values() if topic.is_new and topic.id not in self.by_id]
+        for topic_id in new:
+            self.arrivals.add_topic(topic_id)
+        changes = delta.topics.local_changes(self._broker_id, apart_from=frozenset(new))
         for place, topic_id, _ in changes.drops:
-            self._arriving.pop(place, None)
-            self._away.pop(place, None)
             hosted = self.by_id.get(topic_id)
-            if hosted is not None and place.partition in hosted.partitions:
-                self._drop(hosted, place.partition)
-            elif self._refused.get(place) == topic_id:
-                # A topic of this name that comes after it must not find a log without an id, and take it for its own.
-                del self._refused[place]
-                self._logs.delete(place)
+            partition = None if hosted is None else hosted.partitions.pop(place.partition, None)
+            if hosted is not None and not hosted.partitions:
+                self._forget(hosted)
+            self._leave(place, topic_id, partition)
         for change in delta.config_changes():
             if change.resource.type == ResourceType.TOPIC:
                 self.config_changed(change.resource.name)
@@ -165,25 +168,8 @@ class ReplicaManager:
             if hosted is not None and is_open and (self._metadata_complete or hosted.internal):
                 self._take_on(local)
             else:
-                self._arriving[local.topic_partition] = local
-        self._open_arriving(_OPENED_AT_FIRST, _OPENING_AT_FIRST_SECONDS)
-
-    def _open_arriving(self, limit: int, seconds: float) -> None:
-        until = self._clock.monotonic() + seconds
-        opened = 0
-        while self._arriving and opened < limit and self._clock.monotonic() <= until:
-            self._open_next()
-            opened += 1
-        if self._arriving and not self._opening:
-            self._opening = True
-            self._loop.call_soon(self._open_more)
-
-    def _open_more(self) -> None:
-        self._opening = False
-        self._open_arriving(_OPENED_PER_TURN, _OPENING_SECONDS)
-
-    def _open_next(self) -> None:
-        self._take_on(self._arriving.pop(next(iter(self._arriving))))
+                self.arrivals.add(local)
+        self.arrivals.open_first(image, delta.topics.changed)
 
     def _take_on(self, local: LocalPartition) -> Partition | None:
         partition = self._hold(local)
@@ -196,20 +182,21 @@ class ReplicaManager:
         return partition
 
     def open_refused(self) -> None:
-        """Tries again to open the partitions that could not be."""
-        refused, self._refused = self._refused, {}
-        for place, topic_id in refused.items():
+        """Tries again to open the partitions that could not be, a few in each turn."""
+        for place, topic_id in tuple(self._refused.items()):
             topic = self.image.topics.by_id(topic_id)
             state = topic.partitions.get(place.partition) if topic is not None else None
             if state is not None and self._broker_id in state.replicas:
-                partition = self._take_on(LocalPartition(place, topic_id, state))
-                if partition is not None:
-                    self.opened_late(partition)
+                # Until it is open it counts as refused: deleted meanwhile, what there is of its log has to go.
+                self.arrivals.add(LocalPartition(place, topic_id, state))
+            else:
+                del self._refused[place]
+        self.arrivals.open_more()
 
     def config_changed(self, topic: str) -> None:
         hosted = self.by_name.get(topic)
         if hosted is not None:
-            config = self._config(topic)
+            config = self.config_in(self.image, topic)
             for partition in hosted.partitions.values():
                 partition.log.local.update_config(config)
                 partition.config_changed()
@@ -230,13 +217,20 @@ class ReplicaManager:
     def _hold(self, local: LocalPartition) -> Partition | None:
         """The partition, opened if need be; None if its disk refuses."""
         place, topic_id, _ = local
+        if self.image.topics.by_id(topic_id) is None:
+            return None  # deleted before its turn came
         hosted = self.by_id.get(topic_id)
         if hosted is None:
             hosted = HostedTopic(place.topic, topic_id, is_internal(place.topic))
             self.by_id[topic_id] = self.by_name[place.topic] = hosted
         partition = hosted.partitions.get(place.partition)
         if partition is None:
-            config = self._config(place.topic)
+            self.departures.hasten(place)
+            # Whoever waited for the one that left may have asked for this one.
+            partition = hosted.partitions.get(place.partition)
+        if partition is None:
+            config = self.config_in(self.image, place.topic)
+            self._refused.pop(place, None)
             try:
                 log = self._open(place, topic_id, config)
             except StorageError:
@@ -271,8 +265,8 @@ class ReplicaManager:
         """What comes before the first client, once the metadata is complete: every partition is open, logs of
         partitions that the cluster does not know here are out of the way, and those of durable topics are on disk, so
         that what was acknowledged before a restart can be read from the first moment on."""
-        while self._arriving:
-            self._open_next()
+        yield from self.arrivals.open_all()
+        while self.departures:
             yield
         self._metadata_complete = True
         for place in tuple(self._logs.logs):
@@ -283,18 +277,26 @@ class ReplicaManager:
             yield
         return self._commits.idle() if self._commits is not None else None
 
-    def _drop(self, hosted: HostedTopic, index: int) -> None:
-        partition = hosted.partitions.pop(index)
-        if not hosted.partitions:
-            del self.by_id[hosted.id]
-            # A topic deleted and created again under its name has taken this place already.
-            if self.by_name.get(hosted.name) is hosted:
-                del self.by_name[hosted.name]
-        self._release(partition)
-        self._logs.delete(partition.topic_partition)
+    def _forget(self, hosted: HostedTopic) -> None:
+        del self.by_id[hosted.id]
+        # A topic deleted and created again under its name has taken this place already.
+        if self.by_name.get(hosted.name) is hosted:
+            del self.by_name[hosted.name]
 
-    def _config(self, topic: str) -> LogConfig:
-        return self.config_in(self.image, topic)
+    def _leave(self, place: TopicPartition, topic_id: Uuid, partition: Partition | None) -> None:
+        """A replica is no longer held here; the place may be another topic's already."""
+        self.arrivals.forget(place, topic_id)
+        if self._away.get(place) == topic_id:
+            del self._away[place]
+        if partition is not None:
+            # The log first: whoever waits is answered, asks for the place again perhaps, and must not find it there.
+            partition.is_leader = False
+            self._logs.delete(place)
+            self._release(partition)
+        elif self._refused.get(place) == topic_id:
+            # A topic of this name that comes after it must not find a log without an id, and take it for its own.
+            del self._refused[place]
+            self._logs.delete(place)
 
     def config_in(self, image: MetadataImage, topic: str) -> LogConfig:
         """The settings of a topic as an image has them."""

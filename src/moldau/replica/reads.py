@@ -24,6 +24,8 @@ A = TypeVar("A")
 
 # Partitions read in one go: some milliseconds, even if all of them are refused.
 _PIECE: Final = 64
+# While there are partitions to be opened each of these may be one: a directory and a few files.
+_PIECE_WHILE_OPENING: Final = 1
 
 # (topic name or id, partition, offset, most bytes, current leader epoch, the reader's log start, last fetched epoch)
 AskedRead: TypeAlias = tuple[str | Uuid, int, int, int, int, int, int]
@@ -42,10 +44,12 @@ class Reads:
         "_committed",
         "_follower",
         "_found",
+        "_hurried",
         "_left",
         "_max_bytes",
         "_min_bytes",
         "_replicas",
+        "_waiting",
         "diverging",
         "failed",
         "results",
@@ -75,23 +79,34 @@ class Reads:
         self.failed = False
         self._left = max_bytes
         self._found = 0
+        self._waiting: DelayedFetch | None = None
+        self._hurried = False
+
+    def give_way(self) -> None:
+        """Waits no longer: what there is is the answer."""
+        self._hurried = True
+        if self._waiting is not None:
+            self._replicas.fetches.hurry(self._waiting)
 
     def run(self, max_wait_ms: int, answer: Answer[A]) -> A | Deferred[A]:
         """Reads and answers, or waits until there is enough or the time is over."""
         if self.results:
             self._begin_again()
-        if len(self._asked) > _PIECE:
-            return self._replicas.slicer.run(self._run_many(max_wait_ms, answer))
+        piece = _PIECE_WHILE_OPENING if self._replicas.arrivals else _PIECE
+        if len(self._asked) > piece:
+            return self._replicas.slicer.run(self._run_many(piece, max_wait_ms, answer))
         self._read(self._asked)
         return self._answer_or_wait(max_wait_ms, answer)
 
-    def _run_many(self, max_wait_ms: int, answer: Answer[A]) -> Work[A | Deferred[A]]:
-        for start in range(0, len(self._asked), _PIECE):
-            self._read(self._asked[start : start + _PIECE])
+    def _run_many(self, piece: int, max_wait_ms: int, answer: Answer[A]) -> Work[A | Deferred[A]]:
+        for start in range(0, len(self._asked), piece):
+            self._read(self._asked[start : start + piece])
             yield
         return self._answer_or_wait(max_wait_ms, answer)
 
     def _answer_or_wait(self, max_wait_ms: int, answer: Answer[A]) -> A | Deferred[A]:
+        if self._hurried:
+            max_wait_ms = 0
         if self._found >= self._min_bytes or max_wait_ms <= 0 or self.failed or self.diverging or not self._asked:
             result = answer()
             return self._replicas.slicer.run(result) if isinstance(result, GeneratorType) else cast(A, result)
@@ -101,7 +116,7 @@ class Reads:
             for asked in self._asked
             if (partition := self._find(asked[0], asked[1])) is not None
         ]
-        operation = DelayedFetch(
+        operation = self._waiting = DelayedFetch(
             waiting,
             self._min_bytes,
             committed=self._committed,

@@ -1,4 +1,4 @@
-"""Produce requests that are written together: what the express lane (`_speed/lanes`) asks the replicas.
+"""Produce requests that are written together: what the express way (`_speed/express`) asks the replicas.
 
 Only partitions that this broker alone is in charge of have runs: then records count as soon as they are in the log,
 whatever the producer asked for, and no answer waits.
@@ -31,7 +31,10 @@ class Runs:
         return None if hosted is None or hosted.internal else hosted.partitions.get(index)
 
     def open(self, partition: Partition) -> Run | None:
-        return open_run(partition.log.local, partition.leader_epoch, self._now_ms()) if partition.has_runs else None
+        # Found in an earlier turn perhaps: its topic may have been deleted since, and it may not have left yet.
+        if not partition.has_runs or partition.topic_id not in self._replicas.by_id:
+            return None
+        return open_run(partition.log.local, partition.leader_epoch, self._now_ms())
 
     def admits(self, partition: Partition, header: BatchHeader) -> bool:
         return admits(partition.log.local, header)

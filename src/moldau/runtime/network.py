@@ -19,7 +19,7 @@ from moldau.runtime.reactor import Reactor, Timer
 from moldau.runtime.transport import FramedTransport
 
 if _speed.COMPILED:
-    from moldau._speed.lanes import Lanes
+    from moldau._speed.express import Express
 
 logger = logging.getLogger("moldau.runtime")
 
@@ -56,7 +56,7 @@ class EpollNetwork:
         self.highest_descriptor = None if descriptors is None else descriptors - _kept(descriptors)
         self._workers = workers
         self._buffers = ReceiveBuffers()
-        self.lanes = loop.lanes = Lanes(self._buffers.shared, loop.hand_over) if _speed.COMPILED else None
+        self.express = loop.express = Express(self._buffers.shared, loop.hand_over) if _speed.COMPILED else None
         self._transports: set[FramedTransport] = set()
         self._listeners: set[TcpListener] = set()
 
@@ -129,8 +129,8 @@ class EpollNetwork:
         transport.attach(receiver)
         self._transports.add(transport)
         transport.established(connected.fileno(), PlainChannel(connected), local)
-        if runs is not None and self.lanes is not None:
-            self.lanes.add(connected.fileno(), transport, receiver, runs)
+        if runs is not None and self.express is not None:
+            self.express.add(connected.fileno(), transport, receiver, runs)
 
     def listener_closed(self, listener: TcpListener) -> None:
         self._listeners.discard(listener)

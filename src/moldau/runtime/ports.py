@@ -213,6 +213,11 @@ class Transport(Protocol):
 
     def resume(self) -> None: ...
 
+    def announce(self, told: Callable[[bytes], None]) -> None:
+        """While this pause lasts, or the one about to begin: `told` hears how the next frame begins, once, as soon as
+        its length and two bytes have arrived."""
+        ...
+
     def close(self, reason: str | None = None) -> None:
         """Closes after what is queued was sent, or at once if the peer does not take it. Idempotent."""
         ...

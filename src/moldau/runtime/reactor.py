@@ -41,8 +41,8 @@ class Reader(Protocol):
     def received(self, view: memoryview, position: int, end: int) -> None: ...
 
 
-class Lanes(Protocol):
-    """The express lane: many connections served at once, as far as they want the same simple thing."""
+class Express(Protocol):
+    """The express way: many connections served at once, as far as they want the same simple thing."""
 
     def __call__(self, ready: list[tuple[int, int]]) -> list[tuple[int, int]]: ...
 
@@ -87,7 +87,7 @@ class Reactor:
         self.register(self._wake_read, self._on_wake, select.EPOLLIN)
         self._signals: dict[int, object] = {}
         # Serves some of what is ready, and says what it has not.
-        self.lanes: Lanes | None = None
+        self.express: Express | None = None
         # Seconds of this turn in which others dealt with what it had read.
         self._handed_over = 0.0
         # Everything that had arrived by this time has been read.
@@ -150,8 +150,8 @@ class Reactor:
 
     def unregister(self, fd: int) -> None:
         del self._handlers[fd]
-        if self.lanes is not None:
-            self.lanes.remove(fd)
+        if self.express is not None:
+            self.express.remove(fd)
         self._epoll.unregister(fd)
 
     def flush_later(self, sender: Flushable) -> None:
@@ -159,7 +159,7 @@ class Reactor:
         self._unflushed.append(sender)
 
     def hand_over(self, reader: Reader, view: memoryview, start: int, end: int) -> None:
-        """What the express lane has read and does not serve itself."""
+        """What the express way has read and does not serve itself."""
         before = time.monotonic()
         try:
             reader.received(view, start, end)
@@ -200,9 +200,9 @@ class Reactor:
         ready = self._epoll.poll(self._wait_time(), EVENTS_PER_TURN)
         polled = now = time.monotonic()
         left = ready
-        if self.lanes is not None and ready:
+        if self.express is not None and ready:
             self._handed_over = 0.0
-            left = self.lanes(ready)
+            left = self.express(ready)
             now = time.monotonic()
             held = now - polled - self._handed_over
             if held > HELD_SECONDS:

@@ -53,6 +53,9 @@ _FAREWELL_SECONDS: Final = 1.0
 # What one read may take of a frame that is kept: whoever keeps frames has few connections to be fair to.
 _OWN_READ: Final = 1024 * 1024
 
+# What is told of a frame that has to wait: its length and the two bytes behind that.
+_ANNOUNCED: Final = 6
+
 # Enough to see how long a frame is, and many a small one whole.
 _PROBE: Final = 4096
 
@@ -71,10 +74,10 @@ class State(Enum):
 class FramedTransport(SendingSide):
     # fmt: off
     __slots__ = (
-        "_abandon", "_backlog", "_backlog_start", "_blocked", "_buffers", "_delivering", "_first_read", "_frame",
-        "_large", "_large_have", "_large_need", "_large_read", "_linger", "_max_frame", "_on_closed", "_own_frame",
-        "_paused", "_reason", "_receive", "_receiver", "_scheduled", "_shared", "_starved", "_stash", "_state",
-        "activity", "local", "peer",
+        "_abandon", "_announce", "_backlog", "_backlog_start", "_blocked", "_buffers", "_delivering", "_first_read",
+        "_frame", "_large", "_large_have", "_large_need", "_large_read", "_linger", "_max_frame", "_on_closed",
+        "_own_frame", "_paused", "_reason", "_receive", "_receiver", "_scheduled", "_shared", "_starved", "_stash",
+        "_state", "activity", "local", "peer",
     )
     # fmt: on
 
@@ -103,6 +106,7 @@ class FramedTransport(SendingSide):
         self._linger: Timer | None = None
         self._abandon: Callable[[], None] | None = None
         self._first_read = buffers.shared
+        self._announce: Callable[[bytes], None] | None = None
         self._stash = b""
         self._backlog: memoryview | None = None
         self._backlog_start = 0
@@ -157,7 +161,13 @@ class FramedTransport(SendingSide):
     def resume(self) -> None:
         if self._paused:
             self._paused = False
+            self._announce = None
             self._update_delivering()
+
+    def announce(self, told: Callable[[bytes], None]) -> None:
+        self._announce = told
+        if self._backlog is not None:
+            self._tell_next()
 
     def close(self, reason: str | None = None) -> None:
         if self._state is State.CLOSING or self._state is State.CLOSED:
@@ -215,7 +225,7 @@ class FramedTransport(SendingSide):
             self.flush()
 
     def received(self, view: memoryview, position: int, end: int) -> None:
-        """Goes on with what the express lane has read, from the first frame that is not served there; without any
+        """Goes on with what the express way has read, from the first frame that is not served there; without any
         bytes the socket is to be asked why."""
         if position == end:
             self.on_event(EPOLLIN)
@@ -264,6 +274,35 @@ class FramedTransport(SendingSide):
             self._backlog_start = start
         if self._delivering:
             self._schedule()
+        elif self._announce is not None:
+            self._tell_next()
+
+    def _tell_next(self) -> None:
+        """Says how the backlog begins, if there is enough of it."""
+        assert self._backlog is not None
+        head = bytes(self._backlog[self._backlog_start : self._backlog_start + _ANNOUNCED])
+        if len(head) == _ANNOUNCED and self._announce is not None:
+            told, self._announce = self._announce, None
+            try:
+                told(head)
+            except Exception:
+                self._receiver_failed()
+
+    def _look_ahead(self) -> None:
+        """Takes as little of the next frame as has to be told."""
+        begun = b"" if self._backlog is None else bytes(self._backlog[self._backlog_start :])
+        head = memoryview(bytearray(begun.ljust(_ANNOUNCED)))
+        try:
+            received = self._receive(head[len(begun) :])
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._broken(error)
+            return
+        if received:
+            self._keep(head[: len(begun) + received], 0, len(begun) + received)
+        else:
+            self.close()
 
     def _schedule(self) -> None:
         if not self._scheduled:
@@ -359,6 +398,8 @@ class FramedTransport(SendingSide):
         elif events & EPOLLRDHUP and self._backlog is None and not self._queue and self._channel.peek() == b"":
             # Nobody waits for the answer that is being worked on: let the receiver give it up.
             self.close()
+        elif self._announce is not None:
+            self._look_ahead()
         elif not self._scheduled:
             self._want(self._interest & ~_READ)
 
@@ -450,6 +491,7 @@ class FramedTransport(SendingSide):
         self._queue.clear()
         self._stash = b""
         self._backlog = None
+        self._announce = None
         self.unsent = 0
         self._on_closed(self)
         # Not from within `close`: the receiver may be in the middle of something when it calls that.

@@ -6,12 +6,14 @@ channel. A request that is not understood closes the connection, as in Kafka: af
 can be trusted, and the client learns it at once.
 
 Answers leave strictly in the order of the requests. A request that has to wait therefore holds the connection: nothing
-more is taken from it until that answer is on its way (Kafka: the channel is muted).
+more is taken from it until that answer is on its way (Kafka: the channel is muted). A request that could as well be
+answered now says so (`gives_way`), and is as soon as it keeps another from being served.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,6 +33,8 @@ ANONYMOUS = "User:ANONYMOUS"
 # API key and version as one number, correlation id, length of the client id.
 _HEADER = Struct(">Iih")
 _header = _HEADER.unpack_from
+# As a frame begins: its length, then the API key.
+_next_key = Struct(">ih").unpack
 _HEADER_SIZE = _HEADER.size
 # Where the client id begins to differ between requests: its length is part of the comparison.
 _CLIENT_START = 8
@@ -175,6 +179,18 @@ class Connection:
             self.close()
         else:
             self.transport.resume()
+
+    def gives_way(self, answer_early: Callable[[], None]) -> None:
+        """The request being worked on waits for something that is not urgent: `answer_early` is called if one of
+        another kind arrives behind it. One of its own kind may as well wait, and a client that always sends the next
+        before it has the last would get nothing but early answers."""
+        waiting = self._route
+
+        def arrived(head: bytes) -> None:
+            if waiting is not None and _next_key(head)[1] != waiting.api.key:
+                answer_early()
+
+        self.transport.announce(arrived)
 
     def close(self, reason: str | None = None) -> None:
         self.transport.close(reason)

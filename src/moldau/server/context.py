@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from moldau.config.broker import BrokerConfig
     from moldau.controller.controller import Controller
     from moldau.coordinator.group.coordinator import GroupCoordinator
+    from moldau.coordinator.group.requests import RequestInfo
     from moldau.coordinator.txn.coordinator import TransactionCoordinator
     from moldau.metadata.image import MetadataImage
     from moldau.metadata.producer_id_pool import ProducerIdPool
@@ -94,3 +95,9 @@ class RequestContext:
     @property
     def principal(self) -> str:
         return self.connection.principal
+
+
+def request_info(context: RequestContext) -> RequestInfo:
+    """Who asks, in the words of the group coordinator."""
+    # Kafka writes an address with a slash before it, and so do the tools that print it.
+    return context.services.groups.info(context.client_id, f"/{context.peer[0]}", context.version)

@@ -1,7 +1,7 @@
 """Which partitions of the internal topics this broker leads, and so coordinates: from the metadata to the coordinators.
 
-A publisher behind the replica manager: when a coordinator is told to load a partition, its log is open already. Where
-it could not be opened, because its disk was full, the coordinator is told when it was.
+A publisher behind the replica manager: when a coordinator is told to load a partition, its log is open already. Those
+that are opened later, because there are many or because their disk was full, it is told of when they are.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from moldau.errors import KafkaError
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
 from moldau.replica.manager import ReplicaManager
@@ -29,7 +28,7 @@ class CoordinatorLeadership:
         self._broker_id = broker_id
         self._coordinators = coordinators
         self._replicas = replicas
-        replicas.opened_late = self.opened_late
+        replicas.arrivals.opened_late = self.opened_late
 
     def on_image(self, delta: MetadataDelta, image: MetadataImage) -> None:
         for coordinator in self._coordinators.values():
@@ -44,20 +43,13 @@ class CoordinatorLeadership:
             coordinator = self._coordinators[topic.name]
             for index, state in topic.partitions.items():
                 if state.leader == self._broker_id:
-                    if self._is_open(topic.name, index):
+                    if self._replicas.find(topic.name, index) is not None:
                         coordinator.load(index, state.leader_epoch)
                 else:
                     coordinator.unload(index, state.leader_epoch)
 
     def opened_late(self, partition: Partition) -> None:
-        """A partition is open that could not be when the metadata told of it."""
+        """A partition is open that was not when the metadata told of it."""
         coordinator = self._coordinators.get(partition.topic_partition.topic)
         if coordinator is not None and partition.is_leader:
             coordinator.load(partition.topic_partition.partition, partition.leader_epoch)
-
-    def _is_open(self, topic: str, index: int) -> bool:
-        try:
-            self._replicas.get(topic, index)
-        except KafkaError:
-            return False
-        return True

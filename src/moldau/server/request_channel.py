@@ -79,6 +79,10 @@ class RequestChannel:
     def handle(self, connection: Connection, route: Route, correlation_id: int, body: memoryview) -> None:
         kind = route.api.request
         # What follows a whole request is ignored, as by Kafka: librdkafka adds bytes to Metadata from version 11 on.
+        if kind.KEEPS_VIEW and self._services.replicas.arrivals:
+            # Few batches too, if the partitions they are for may have to be opened first.
+            self._decode(connection, route, correlation_id, memoryview(bytearray(body)))
+            return
         if len(body) <= LARGE_REQUEST:
             request = kind.read(Reader(body), route.version)
         elif kind.KEEPS_VIEW:
@@ -146,16 +150,17 @@ class RequestChannel:
         if answer is None:
             return
         if isinstance(answer, Deferred):
+            # What was put together quickly is written quickly.
+            whole = answer.settled and self._now() - begun < _QUICKLY
             self._await(
                 connection,
                 answer,
-                lambda value: self._respond(connection, route, correlation_id, value),
+                lambda value: self._respond(connection, route, correlation_id, value, whole=whole),
                 lambda error: self._refuse(connection, route, correlation_id, refused, error),
             )
             if many:
                 answer.then(lambda _value, _error: self._free(request))
         else:
-            # What was put together quickly is written quickly.
             self._respond(connection, route, correlation_id, answer, whole=self._now() - begun < _QUICKLY)
             if many:
                 self._free(request)

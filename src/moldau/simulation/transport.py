@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _length = Struct(">i").unpack_from
 
+# The length of a frame and the two bytes behind it.
+_ANNOUNCED = 6
+
 
 class SimulatedTransport:
     def __init__(
@@ -30,6 +33,7 @@ class SimulatedTransport:
         self._received = bytearray()
         self._leaving = False
         self._paused = False
+        self._announce: Callable[[bytes], None] | None = None
         self._delivering = False
         self._receiver: Receiver | None = None
         self.loop = loop
@@ -63,7 +67,12 @@ class SimulatedTransport:
     def resume(self) -> None:
         if self._paused:
             self._paused = False
+            self._announce = None
             self.loop.call_soon(self._deliver)
+
+    def announce(self, told: Callable[[bytes], None]) -> None:
+        self._announce = told
+        self.loop.call_soon(self._tell_next)
 
     def close(self, reason: str | None = None) -> None:
         if not self.is_open:
@@ -90,6 +99,7 @@ class SimulatedTransport:
         else:
             self._received += data
             self._deliver()
+            self._tell_next()
 
     def broken(self, reason: str) -> None:
         """The connection ended without a farewell."""
@@ -133,6 +143,12 @@ class SimulatedTransport:
                 self._hand_over(frame)
         finally:
             self._delivering = False
+
+    def _tell_next(self) -> None:
+        """What has to wait is announced, to whoever asked for that."""
+        if self._announce is not None and self._paused and len(self._received) >= _ANNOUNCED:
+            told, self._announce = self._announce, None
+            told(bytes(self._received[:_ANNOUNCED]))
 
     def _hand_over(self, frame: bytearray) -> None:
         assert self._receiver is not None

@@ -82,7 +82,7 @@ class LogCleaner:
         self._logs = logs
         self._upkeep = upkeep
         self._runtime = runtime
-        self._slicer = slicer or Slicer(runtime.loop, runtime.clock)
+        self._slicer = Slicer(runtime.loop, runtime.clock) if slicer is None else slicer
         self._looking = False
         self._timer: TimerHandle | None = None
         self._stopped = True
@@ -213,6 +213,10 @@ class LogCleaner:
         self._step(run)
 
     def _finished(self, run: _Run) -> None:
+        if not run.is_valid:
+            # Cut since its last slice. What is written from there on has not been looked at.
+            self._give_up(run)
+            return
         log, compaction = run.log, run.compaction
         log.local.first_dirty_offset = compaction.clean_offset
         logger.debug(

@@ -27,6 +27,7 @@ class FoundLog(NamedTuple):
     recovery_point: int
     high_watermark: int
     compacted_up_to: int | None  # None if it never was
+    clean: bool  # whether it was closed in order
 
 
 class DirectoryLoad:

@@ -27,6 +27,8 @@ STRAY_DIRECTORY: Final = "-stray"
 
 EPOCH_CHECKPOINT: Final = "leader-epoch-checkpoint"
 PARTITION_METADATA: Final = "partition.metadata"
+# In a future log: the name that is its own if nobody has it (`future_logs`).
+HEIR: Final = "heir"
 
 # The metadata log lives in a directory of the same form but belongs to the quorum, not to the log manager.
 METADATA_TOPIC: Final = "__cluster_metadata"

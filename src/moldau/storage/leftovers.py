@@ -3,6 +3,7 @@
 `.deleted`: the deletion had been decided, finish it. `.cleaned`: a compacted segment that was never announced, drop
 it, and with it every `.swap` of the same or a higher offset, because announcing goes backwards and had not reached
 the end. The other `.swap` files were announced completely: what they replace is removed and they take its place.
+`heir`: the log has moved here, and has its name by now.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from collections.abc import Sequence
 from moldau.config.topic import LogConfig
 from moldau.errors import ProtocolError
 from moldau.runtime.ports import Disk
-from moldau.storage.file_names import CLEANED, DELETED, LOG, SNAPSHOT, SWAP, offset_of
+from moldau.storage.file_names import CLEANED, DELETED, HEIR, LOG, SNAPSHOT, SWAP, offset_of
 from moldau.storage.segment import Segment
 
 
 def resolve_leftovers(disk: Disk, directory: str, config: LogConfig) -> Sequence[str]:
     """Returns the names in the directory afterwards."""
     found = disk.list(directory)
+    if HEIR in found:
+        disk.remove(posixpath.join(directory, HEIR))
     if not any(name.endswith((DELETED, CLEANED, SWAP)) for name in found):
         return found
     names = [name for name in found if offset_of(name) is not None]

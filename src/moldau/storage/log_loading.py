@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import posixpath
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from moldau.config.broker import BrokerConfig
@@ -101,29 +101,39 @@ class LogLoading:
     # ----------------------------------------------------------------------------------------------------- finding
 
     def _prepare(self, directories: Sequence[LogDirectory]) -> None:
-        online = [directory for directory in directories if directory.is_online]
-        for directory in online:
+        names: dict[LogDirectory, Sequence[str]] = {}
+        for directory in directories:
+            if directory.is_online:
+                try:
+                    names[directory] = self._disk.list(directory.path)
+                except OSError as error:
+                    self._failed(directory, error)
+        all_online = len(names) == len(directories)
+        for directory in names:
             try:
-                others = [other.path for other in online if other is not directory]
-                self._loads.append(self._prepare_directory(directory, others))
+                self._loads.append(self._prepare_directory(directory, names, all_online))
             except OSError as error:
                 self._failed(directory, error)
 
-    def _prepare_directory(self, directory: LogDirectory, others: Sequence[str]) -> DirectoryLoad:
+    def _prepare_directory(
+        self, directory: LogDirectory, names: Mapping[LogDirectory, Sequence[str]], all_online: bool
+    ) -> DirectoryLoad:
         clean = directory.take_clean_shutdown()
         recovery_points = _read(directory.recovery_points)
         log_starts = _read(directory.log_starts)
         high_watermarks = _read(directory.high_watermarks)
         compacted = _read(directory.cleaner_offsets)
         found = []
-        for name, named in self._log_directories(directory):
+        for name, named in self._log_directories(directory, names[directory]):
             path = posixpath.join(directory.path, name)
-            if named.mark in (DELETE_DIRECTORY, FUTURE_DIRECTORY):
+            if named.mark == FUTURE_DIRECTORY:
+                heir = self._futures.resolve(directory, name, names, all_online)
+                if heir is not None:
+                    found.append(_found_heir(directory, heir))
+                continue
+            if named.mark == DELETE_DIRECTORY:
                 self._removal.add([path], self._config.log_segment_delete_delay_ms)
             if named.mark:
-                continue
-            if self._futures.gives_way(path, others):
-                self._removal.add([path], 0)
                 continue
             place = named.topic_partition
             found.append(
@@ -134,6 +144,7 @@ class LogLoading:
                     recovery_points.get(place, 0),
                     high_watermarks.get(place, 0),
                     compacted.get(place),
+                    clean,
                 )
             )
         if found and not clean:
@@ -142,17 +153,17 @@ class LogLoading:
                 directory.path,
                 len(found),
             )
-        return DirectoryLoad(directory, found, clean, lambda log: self._open(log, clean), self._clock)
+        return DirectoryLoad(directory, found, clean, self._open, self._clock)
 
-    def _log_directories(self, directory: LogDirectory) -> Iterable[tuple[str, LogDirectoryName]]:
-        for name in self._disk.list(directory.path):
+    def _log_directories(self, directory: LogDirectory, names: Sequence[str]) -> Iterable[tuple[str, LogDirectoryName]]:
+        for name in names:
             named = parse_directory(name)
             if named is None or named.topic_partition.topic == METADATA_TOPIC:
                 continue
             if self._disk.is_directory(posixpath.join(directory.path, name)):
                 yield name, named
 
-    def _open(self, found: FoundLog, clean: bool) -> Log:
+    def _open(self, found: FoundLog) -> Log:
         return Log.open(
             found.path,
             self._topic_config(found.partition.topic),
@@ -160,7 +171,7 @@ class LogLoading:
             self._clock,
             log_start_offset=found.log_start_offset,
             recovery_point=found.recovery_point,
-            clean_shutdown=clean,
+            clean_shutdown=found.clean,
             topic_id=_topic_id(self._disk, found.path),
             random=self._random,
             removal=self._removal,
@@ -197,6 +208,13 @@ class LogLoading:
             # The disk is sound. Nobody would be helped by a node that takes half of its partitions for lost.
             raise LogDirError(f"The logs in {directory.path} could not be opened. {SHORT_OF_DESCRIPTORS}") from error
         self._directory_failed(directory.path, str(error))
+
+
+def _found_heir(directory: LogDirectory, name: str) -> FoundLog:
+    """A log whose move was finished at this start: nobody has closed it in order, whatever its directory says."""
+    named = parse_directory(name)
+    assert named is not None
+    return FoundLog(posixpath.join(directory.path, name), named.topic_partition, 0, 0, 0, None, False)
 
 
 def _topic_id(disk: Disk, path: str) -> Uuid | None:

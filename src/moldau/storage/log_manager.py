@@ -212,18 +212,28 @@ class LogManager:
     def exchange(self, partition: TopicPartition) -> Log:
         """Puts the future log of a partition in the place of its current one, which is deleted; returns the new one.
 
-        Both must hold the same records.
+        Both must hold the same records, and the future one must have been announced. StorageError if a disk fails; it
+        has been reported then, and the partition is offline unless its log is still where it was.
         """
         current = self._logs[partition]
-        future = self._own(self.futures.take_place_of(current))
-        self.retirement.retire(current, DELETE_DIRECTORY)
+        try:
+            self.futures.give_up_name(current)
+            future = self._own(self.futures.logs.pop(partition))
+            self.retirement.retire(current, DELETE_DIRECTORY)
+            self.futures.take_name(future)
+        except StorageError as error:
+            self.report(error)
+            raise
         return future
 
     def _retire(self, partition: TopicPartition, mark: str) -> None:
-        self.futures.discard(partition)
         log = self._logs.pop(partition, None)
         if log is not None:
             self.retirement.retire(log, mark)
+        try:
+            self.futures.discard(partition)
+        except StorageError as error:
+            self.report(error)  # of the disk it was to move to: no matter for whoever gives up the log
 
     def truncate(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Cuts logs back to where they agree with their leaders.

@@ -6,9 +6,9 @@ An entry says: the batch at this position ends with this offset (relative to the
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from struct import Struct
 
+from moldau._speed import entries_before, entries_up_to
 from moldau.storage.mapped_index import CorruptIndex, MappedIndex
 
 _ENTRY = Struct(">ii")
@@ -31,19 +31,19 @@ class OffsetIndex(MappedIndex):
     def lookup(self, offset: int) -> int:
         """The position to start looking for `offset`: that of the last entry at or before it."""
         self.load()
-        slot = bisect_right(range(self.entries), offset - self.base_offset, key=self._offset_at)
+        slot = entries_up_to(self._view, self.entries, offset - self.base_offset)
         return self._position_at(slot - 1) if slot else 0
 
     def end_of(self, position: int) -> int | None:
         """An offset that is certainly not before the batches in front of `position`, if an entry tells one."""
         self.load()
-        slot = bisect_left(range(self.entries), position, key=self._position_at)
+        slot = entries_before(self._view, self.entries, position)
         return self.base_offset + self._offset_at(slot) if slot < self.entries else None
 
     def truncate_to(self, offset: int) -> None:
         """Drops the entries at or after `offset`."""
         self.load()
-        self._keep(bisect_left(range(self.entries), offset - self.base_offset, key=self._offset_at))
+        self._keep(entries_up_to(self._view, self.entries, offset - self.base_offset - 1))
 
     @property
     def last_offset(self) -> int:

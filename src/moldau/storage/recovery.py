@@ -209,6 +209,8 @@ class LogLoader:
         segment.start_rebuild()
         size, self._end = 0, segment.base_offset
         producers, epochs = self._producers, self._epochs
+        # The file may still name epochs that were cut off, and others were written in their place, before the crash.
+        epochs.truncate_from_end(segment.base_offset)
         try:
             for placed, data, start, end in self._good_batches(segment):
                 segment.rebuild_with(placed)

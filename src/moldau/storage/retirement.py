@@ -28,7 +28,7 @@ _PER_TURN: Final = 64
 
 
 class _Leaving:
-    __slots__ = ("log", "mark", "renamed", "source", "target")
+    __slots__ = ("log", "mark", "renamed", "source", "target", "told")
 
     def __init__(self, log: Log, mark: str, unique: str) -> None:
         self.log = log
@@ -36,6 +36,11 @@ class _Leaving:
         self.source = log.directory.path
         self.target = posixpath.join(log.directory.parent, marked_directory(log.topic_partition, unique, mark))
         self.renamed = False
+        # Whether its new name is known to all, and when it is to go.
+        self.told = False
+        if log.directory.name.endswith(mark):
+            # Its name was taken from it beforehand (`future_logs`).
+            self.target, self.renamed = self.source, True
 
 
 class Retirement:
@@ -101,7 +106,7 @@ class Retirement:
         self._in_use = deque(leaving for leaving in self._in_use if leaving.log.directory.parent != path)
         for leaving in gone:
             leaving.log.segments.release()
-        self._free(gone)
+        self._free([leaving.log.topic_partition for leaving in gone])
 
     # ----------------------------------------------------------------------------------------------------- the steps
 
@@ -133,16 +138,13 @@ class Retirement:
         gone = {leaving.log.topic_partition for leaving in group}
         directory.keep_entries(lambda partition: partition not in gone)
 
-    def _done(self, path: str, group: Sequence[_Leaving]) -> Callable[[BaseException | None], None]:
+    def _done(self, path: str, group: list[_Leaving]) -> Callable[[BaseException | None], None]:
         def done(error: BaseException | None) -> None:
-            for leaving in group:
-                if leaving.renamed and leaving.log.directory.path != leaving.target:
-                    leaving.log.local.moved_to(posixpath.basename(leaving.target))
-                    if leaving.mark == DELETE_DIRECTORY:
-                        self._removal.add([leaving.target], leaving.log.config.file_delete_delay_ms)
             if error is None:
-                self._free(group)
+                self._gone(group, [])
                 return
+            for leaving in group:
+                self._moved(leaving)
             # Should the failure take the directory offline, these go with it.
             self._let_go.setdefault(path, []).extend(group)
             if not isinstance(error, OSError):
@@ -153,11 +155,28 @@ class Retirement:
 
         return done
 
-    def _free(self, group: Sequence[_Leaving]) -> None:
-        for leaving in group:
-            partition = leaving.log.topic_partition
+    def _gone(self, group: list[_Leaving], names: list[TopicPartition]) -> None:
+        """All are out of the way: the logs are forgotten, some in each turn, and then their names are free."""
+        for _ in range(len(group) if self._loop is None else min(_PER_TURN, len(group))):
+            leaving = group.pop()
+            self._moved(leaving)
+            names.append(leaving.log.topic_partition)
+        if group and self._loop is not None:
+            self._loop.call_soon(lambda: self._gone(group, names))
+        else:
+            self._free(names)
+
+    def _moved(self, leaving: _Leaving) -> None:
+        if leaving.renamed and not leaving.told:
+            leaving.told = True
+            leaving.log.local.moved_to(posixpath.basename(leaving.target))
+            if leaving.mark == DELETE_DIRECTORY:
+                self._removal.add([leaving.target], leaving.log.config.file_delete_delay_ms)
+
+    def _free(self, names: Sequence[TopicPartition]) -> None:
+        for partition in names:
             self._names[partition] -= 1
             if not self._names[partition]:
                 del self._names[partition]
-        if group:
+        if names:
             self.freed()

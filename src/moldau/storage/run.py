@@ -1,6 +1,6 @@
 """Batches of several producers that are written to the end of a log with one call.
 
-The express lane (`_speed/lanes`) asks where they go and up to where nothing has to be thought about (`open_run`),
+The express way (`_speed/express`) asks where they go and up to where nothing has to be thought about (`open_run`),
 judges, numbers and writes them, and tells what it wrote (`close_run`). What is to be noted about it is noted here, as
 `Log.append_as_leader` does it for a single batch. Whatever needs more than that has no run and goes that way.
 """

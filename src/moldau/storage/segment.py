@@ -85,7 +85,11 @@ class Segment:
         segment = cls(disk, directory, base_offset, config, suffix)
         try:
             segment.file = disk.open(segment._path(LOG), create=True)
-            segment.file.truncate(config.segment_bytes if config.preallocate else 0)
+            # A new file is left alone: one that was cut to nothing is written to disk by ext4 when it is closed, whole,
+            # and when this segment is full the loop would wait for that.
+            size = config.segment_bytes if config.preallocate else 0
+            if segment.file.size() != size:
+                segment.file.truncate(size)
             segment.offset_index.start_empty()
             segment.time_index.start_empty()
             segment.transaction_index.reset()

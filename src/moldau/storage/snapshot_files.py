@@ -38,7 +38,8 @@ class SnapshotFiles:
         file = self._disk.open(self._path(offset), create=True)
         try:
             data = encode_snapshot(entries)
-            file.truncate(0)
+            if file.size():  # a new file is left alone, see `Segment.create`
+                file.truncate(0)
             file.write(data, 0)
             if sync:
                 file.sync()

@@ -14,7 +14,8 @@ from moldau._speed import reference
 def _compiled() -> Any:
     try:
         modules = [
-            import_module(f"moldau._speed.{name}") for name in ("codec", "records", "writer", "columns", "compaction")
+            import_module(f"moldau._speed.{name}")
+            for name in ("codec", "records", "writer", "columns", "compaction", "lookup")
         ]
     except ImportError:
         pytest.skip("the kernels are not compiled")

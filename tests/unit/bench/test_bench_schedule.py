@@ -133,11 +133,10 @@ def test_without_kafka_its_own_programs_are_left_out_and_haste_leaves_out_more()
         chosen_rows(options("no such row"), False, Results())
 
 
-def test_what_is_left_is_guessed_from_how_it_went(monkeypatch):
+def test_what_is_left_is_guessed_from_how_it_went():
     now = iter([0.0, 20.0])
-    monkeypatch.setattr("bench.schedule.time.monotonic", lambda: next(now))
     said: list[str] = []
-    progress = Progress(100.0, said.append)
+    progress = Progress(100.0, said.append, lambda: next(now))
     progress.advance(10.0, "half as fast as planned")
     assert said == ["[0:20, about 3:00 left] half as fast as planned"]
 

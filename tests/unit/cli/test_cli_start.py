@@ -119,6 +119,9 @@ def test_what_was_loaded_is_left_alone_by_the_collector_and_what_comes_is_not() 
         collect_from_now_on()
         assert gc.isenabled()
         assert gc.get_freeze_count() > frozen
+        # However many objects come, few of them are gone through at once: a million takes the loop 50 ms.
+        youngest, times, _ = gc.get_threshold()
+        assert youngest * (times + 1) <= 20_000
     finally:
         gc.unfreeze()
         gc.set_threshold(*thresholds)

@@ -85,7 +85,7 @@ class Hurry:
         self._now = 0.0
 
     def monotonic(self) -> float:
-        self._now += SLICE_SECONDS * 0.75
+        self._now += SLICE_SECONDS * 1.25
         return self._now
 
 

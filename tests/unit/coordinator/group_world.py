@@ -10,7 +10,7 @@ from coordinator_world import FakeTime, Hurry, MemoryLog, PatientWorkers, Seeded
 from moldau.config.broker import BrokerConfig
 from moldau.coordinator.group.coordinator import GroupCoordinator
 from moldau.coordinator.group.record_types import OFFSETS_TOPIC
-from moldau.coordinator.group.request_info import RequestInfo
+from moldau.coordinator.group.requests import RequestInfo
 from moldau.coordinator.group.shard import GroupShard
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage

@@ -14,6 +14,7 @@ from moldau.coordinator.shard import CoordinatorRecord, Result, ShardContext
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.protocol.messages.offset_commit_key import OffsetCommitKey
 from moldau.protocol.messages.offset_commit_value import OffsetCommitValue
+from moldau.protocol.records import read_header
 from moldau.slicing import Slicer, run_whole
 from moldau.timeline import TimelineMap
 from moldau.types import TopicPartition
@@ -273,6 +274,33 @@ def test_an_operation_asked_for_inside_another_waits_for_it() -> None:
     assert shard.counts["a"] == 11
 
 
+def test_what_an_operation_without_records_leads_to_has_its_turn() -> None:
+    world = World()
+    shard = world.load()
+    inner: list[Any] = []
+
+    def look(shard: Counter) -> Result[int]:
+        inner.append(world.runtime.write("inner", 0, lambda shard: shard.set("a", 1)))
+        assert not inner[0].settled
+        return Result((), len(shard.counts))
+
+    assert outcome(world.runtime.write("look", 0, look)) == 0
+    assert outcome(inner[0]) == 0
+    assert shard.counts["a"] == 1
+
+
+def test_a_refused_operation_leaves_nothing_behind() -> None:
+    world = World()
+    shard = world.load()
+
+    def refuse(shard: Counter) -> Result[int]:
+        shard.counts["a"] = 1
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
+
+    assert outcome(world.runtime.write("refuse", 0, refuse)) == ErrorCode.INVALID_REQUEST
+    assert "a" not in shard.counts
+
+
 def test_many_records_are_split_only_where_they_may_be() -> None:
     world = World()
     world.log.limit = 2000
@@ -284,6 +312,33 @@ def test_many_records_are_split_only_where_they_may_be() -> None:
     world.runtime.write("many", 0, lambda shard: Result(many, None, atomic=False))
     assert len(shard.counts) == 100
     assert all(len(batch) <= 2000 for batch in world.log.batches[WHERE])
+
+
+def test_the_first_records_of_a_change_stay_together_where_they_must() -> None:
+    world = World()
+    world.log.limit = 2000
+    shard = world.load()
+    many = [record(f"n{number}", number) for number in range(100)]
+    refused = world.runtime.write("many", 0, lambda shard: Result(many, None, atomic=False, together=50))
+    assert outcome(refused) == ErrorCode.MESSAGE_TOO_LARGE
+    assert len(shard.counts) == 0
+    world.runtime.write("many", 0, lambda shard: Result(many, None, atomic=False, together=15))
+    assert len(shard.counts) == 100
+    assert read_header(world.log.batches[WHERE][0], 0).count >= 15
+
+
+def test_of_a_change_with_one_record_that_is_too_large_nothing_is_written(caplog: pytest.LogCaptureFixture) -> None:
+    world = World()
+    world.log.limit = 2000
+    shard = world.load()
+    records = [*(record(f"n{number}", number) for number in range(100)), record("long" * 1000, 1)]
+    refused = world.runtime.write("many", 0, lambda shard: Result(records, None, atomic=False))
+    assert outcome(refused) == ErrorCode.MESSAGE_TOO_LARGE
+    assert len(shard.counts) == 0
+    assert not world.log.batches[WHERE]
+    (said,) = caplog.messages
+    assert "bytes in __counters-0, which allows 2000 (max.message.bytes)" in said
+    assert "OffsetCommitKey(group='longlong" in said
 
 
 @pytest.mark.parametrize(

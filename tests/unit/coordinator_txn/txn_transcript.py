@@ -8,12 +8,13 @@
     show [A]                    what the log remembers
     wait MS                     time passes
     reload                      the coordinator starts again from its log
-    hold, release               markers wait; they arrive
+    hold, release [first]       markers wait; they arrive, or the first of them that were sent
     fail t:0 CODE, heal         markers on the partition are refused; no longer
     lag, catch up               the high watermark of the log stands still; it follows again
     refuse CODE, accept         the log refuses appends, or takes them again
-    drop t                      the topic is deleted
+    drop t, create t N          the topic is deleted; it is there again, with N partitions
     feature N                   the cluster agrees on transaction.version N
+    exhaust A                   A initializes its id until one epoch is left
 
 Every marker that reaches a partition is printed, with a star.
 """
@@ -27,8 +28,9 @@ from typing import Any
 
 from txn_world import STATE, TxnWorld
 
+from moldau.coordinator.shard import Result
 from moldau.coordinator.txn.settings import TransactionSettings
-from moldau.coordinator.txn.transaction import Producer, Transaction
+from moldau.coordinator.txn.transaction import LARGEST_EPOCH, Producer, Transaction, transaction_record
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, error_code
 from moldau.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
@@ -202,9 +204,12 @@ class Stage:
     def _hold(self) -> None:
         self.world.markers.held = True
 
-    def _release(self) -> None:
-        self.world.markers.held = False
-        self.world.markers.release()
+    def _release(self, which: str = "") -> None:
+        if which:
+            self.world.markers.waiting.pop(0)()
+        else:
+            self.world.markers.held = False
+            self.world.markers.release()
 
     def _fail(self, place: str, code: str) -> None:
         self.world.markers.failing[_places(place)[0]] = ErrorCode[code]
@@ -228,14 +233,18 @@ class Stage:
     def _drop(self, topic: str) -> None:
         self.world.drop_topic(topic)
 
+    def _create(self, topic: str, partitions: str) -> None:
+        self.world.create_topic(topic, int(partitions))
+
     def _feature(self, level: str) -> None:
         self.world.change([FeatureLevelRecord(name="transaction.version", feature_level=int(level))])
 
     def _exhaust(self, name: str) -> None:
-        """As many initializations as it takes to use up the epochs but one."""
-        while self.world.transactions()[name.lower()].producer_epoch < (1 << 15) - 2:
-            self._init(name)
-        self.answers = self.answers[-1:]
+        """As if it had been initialized some thirty thousand times; the last of them is real."""
+        used = self.world.transactions()[name.lower()]._replace(producer_epoch=LARGEST_EPOCH - 2)
+        record = transaction_record(used, self.world.shard.transaction_version)
+        self.world.coordinator.runtime.write("use up the epochs", 0, lambda _: Result([record], None))
+        self._init(name)
 
 
 def _places(text: str) -> list[TopicPartition]:

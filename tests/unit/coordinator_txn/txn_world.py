@@ -116,6 +116,8 @@ class Markers:
         transaction_version: int,
         done: Callable[[Mapping[TopicPartition, ErrorCode]], None],
     ) -> None:
+        assert partitions, "markers for nobody"
+
         def write() -> None:
             results = {}
             for place in partitions:
@@ -152,6 +154,7 @@ class TxnWorld:
         self.image = MetadataImage()
         self.epoch = 0
         self._next_id = 1000
+        self._next_topic = 0
         self.coordinator = TransactionCoordinator(
             settings or TransactionSettings(),
             self.log,
@@ -163,8 +166,8 @@ class TxnWorld:
         )
         if transaction_version:
             self.change([FeatureLevelRecord(name="transaction.version", feature_level=transaction_version)])
-        for number, (name, count) in enumerate([(TRANSACTIONS_TOPIC, 1), ("t", topics), ("__consumer_offsets", 1)]):
-            self._create(name, number + 1, count)
+        for name, count in [(TRANSACTIONS_TOPIC, 1), ("t", topics), ("__consumer_offsets", 1)]:
+            self.create_topic(name, count)
         self.reload()
 
     def _producer_id(self) -> Deferred[int]:
@@ -193,8 +196,9 @@ class TxnWorld:
         self.image = delta.apply(self.image.offset + 1, 1)
         self.coordinator.on_image(delta, self.image)
 
-    def _create(self, name: str, number: int, count: int) -> None:
-        topic_id = number.to_bytes(16, "big")
+    def create_topic(self, name: str, count: int) -> None:
+        self._next_topic += 1
+        topic_id = self._next_topic.to_bytes(16, "big")
         rows = [
             PartitionRecord(partition_id=index, topic_id=topic_id, replicas=[1], isr=[1], leader=1)
             for index in range(count)

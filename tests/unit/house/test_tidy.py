@@ -125,7 +125,7 @@ LONG = {
     "client/consumer/fetcher.py": "one class over all partitions of a consumer",
     "_speed/compaction.pyx": "one pass over a segment, in C, without a call between its parts",
     "_speed/frames.pyx": "both directions of Produce and Fetch share their helpers in C",
-    "_speed/lanes.pyx": "a turn from the sockets to the log and back, in C, without a call between its parts",
+    "_speed/express.pyx": "a turn from the sockets to the log and back, in C, without a call between its parts",
     "_speed/records.pyx": "the walk over records, of one piece and window by window, shares its helpers in C",
     "_speed/packing.pyx": "the accumulator's batches, in C",
     "protocol/records/compression.py": "one table of codecs, each way in and out",

@@ -29,6 +29,10 @@ class FaultyFile:
         self._disk.check("read", self.path)
         return self._file.read(position, length)
 
+    def fileno(self) -> int:
+        """-1 where a read is to fail: kernels read by the descriptor, past all of this."""
+        return -1 if self._disk.fault("read", self.path) is not None else self._file.fileno()
+
     def sync(self) -> None:
         self._disk.check("sync", self.path)
         self._file.sync()

@@ -12,6 +12,7 @@ from storage_kit import names_in
 
 from moldau.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from moldau.protocol.records import encode_batch
+from moldau.storage.compaction import Replacement
 
 SETTINGS = {
     "log.cleaner.backoff.ms": "10",
@@ -151,6 +152,104 @@ def test_a_log_cut_meanwhile_keeps_what_was_cut_off_away(node, tmp_path):
     assert all(segment.base_offset < 10 for segment in log.segments)
     left = [name for name in names_in(Path(log.directory.path)) if name.endswith((".swap", ".cleaned"))]
     assert left == []
+
+
+def test_a_log_cut_in_the_last_moment_is_dirty_from_there_on(node):
+    """All is replaced and only the end of the compaction is left. What is written next has not been compacted."""
+    node.create_topic("table", **COMPACT)
+    log = node.node.replicas.get("table", 0).log
+    fill(node, "table")
+    cleaner = node.node.cleaner
+    node.runtime.workers, workers = Holding(), node.runtime.workers
+    until(node, lambda: cleaner.busy)
+    held, node.runtime.workers = node.runtime.workers, Holding()
+    while len(records(node, "table")) > 2:
+        held.run()
+        held, node.runtime.workers = node.runtime.workers, Holding()
+    assert cleaner.busy
+    log.local.truncate_to(18)
+    node.runtime.workers = workers
+    held.run()
+    until(node, lambda: not cleaner.busy)
+    assert log.local.first_dirty_offset <= 18
+
+
+def test_a_log_cut_before_its_segments_are_replaced_keeps_the_old_ones(node):
+    """The new segment holds records that were cut off while it was written."""
+    node.create_topic("table", **COMPACT)
+    log = node.node.replicas.get("table", 0).log
+    fill(node, "table")
+    cleaner = node.node.cleaner
+    node.runtime.workers, workers = Holding(), node.runtime.workers
+    until(node, lambda: cleaner.busy)
+    result = None
+    while not isinstance(result, Replacement):
+        job, done = node.runtime.workers.jobs.pop(0)
+        result = job()
+        if isinstance(result, Replacement):
+            log.local.truncate_to(10)
+        done(result, None)
+    assert (cleaner.busy, node.runtime.workers.jobs) == ({}, [])
+    node.runtime.workers = workers
+    assert (log.log_end_offset, log.local.first_dirty_offset) == (10, 0)
+    assert len(records(node, "table")) == 10
+    write(node, "table", (b"k0", b"new"))
+    assert log.log_end_offset == 11
+
+
+def turns(node):
+    """Time for whatever would happen by itself."""
+    loop = node.runtime.loop
+    for _ in range(5):
+        loop.call_soon(loop.stop)
+        loop.run()
+
+
+def test_no_more_logs_are_compacted_at_once_than_there_are_threads(node):
+    cleaner = node.node.cleaner
+    node.runtime.workers, workers = Holding(), node.runtime.workers
+    for topic in ("one", "two"):
+        node.create_topic(topic, **COMPACT)
+        fill(node, topic)
+    until(node, lambda: cleaner.busy)
+    cleaner.look()
+    turns(node)
+    assert len(cleaner.busy) == 1
+    held, node.runtime.workers = node.runtime.workers, workers
+    held.run()
+    until(node, lambda: [len(records(node, topic)) for topic in ("one", "two")] == [2, 2])
+
+
+def test_a_log_is_compacted_by_one_thread_at_a_time(tmp_path):
+    """Two that replace the same segments would leave neither the old records nor the new ones."""
+    settings = {**SETTINGS, "log.cleaner.threads": "2"}
+    node = InProcessNode(tmp_path, compiled=True, settings=settings, runtime=FaultyRuntime())
+    node.create_topic("table", **COMPACT)
+    cleaner = node.node.cleaner
+    node.runtime.workers, workers = Holding(), node.runtime.workers
+    fill(node, "table")
+    until(node, lambda: cleaner.busy)
+    (run,) = cleaner.busy.values()
+    fill(node, "table")
+    cleaner.look()
+    turns(node)
+    assert list(cleaner.busy.values()) == [run]
+    held, node.runtime.workers = node.runtime.workers, workers
+    held.run()
+    until(node, lambda: len(records(node, "table")) == 2)
+    node.close()
+
+
+def test_nothing_is_compacted_where_that_is_switched_off(tmp_path):
+    settings = {**SETTINGS, "log.cleaner.enable": "false"}
+    node = InProcessNode(tmp_path, compiled=True, settings=settings, runtime=FaultyRuntime())
+    node.create_topic("table", **COMPACT)
+    fill(node, "table")
+    cleaner = node.node.cleaner
+    cleaner.look()
+    turns(node)
+    assert (cleaner.keeps, cleaner.busy, len(records(node, "table"))) == (False, {}, 20)
+    node.close()
 
 
 def test_retention_and_compaction_together(node):

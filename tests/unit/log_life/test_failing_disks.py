@@ -13,6 +13,7 @@ from storage_kit import batch
 from moldau.errors import ErrorCode
 from moldau.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from moldau.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -238,3 +239,29 @@ def test_a_directory_fails_once_however_many_find_out(world, caplog):
         world.replicas.storage_failed(StorageError(world.home[0], "Reading", OSError(errno.EIO, "Input/output error")))
     assert len([record for record in caplog.records if "offline now" in record.message]) == 1
     assert world.produce(1) == 0
+
+
+def test_coordinators_that_had_no_room_begin_when_there_is_some_a_few_in_a_turn(world, monkeypatch):
+    def find():
+        return world.node.ask(FindCoordinatorRequest(key="group"), 0, FindCoordinatorResponse)
+
+    replicas, is_loaded = world.replicas, world.node.node.groups.runtime.is_loaded
+    opened_first = 8
+
+    def full_after_some(operation, path):
+        hosted = replicas.by_name.get("__consumer_offsets")
+        return full(operation, path) if hosted is not None and len(hosted.partitions) >= opened_first else None
+
+    world.fail("", full_after_some)
+    assert find().error_code == 0
+    world.node.turn_until(lambda: not replicas.arrivals)
+    assert len(replicas.by_name["__consumer_offsets"].partitions) == opened_first
+    assert sum(is_loaded(index) for index in range(50)) <= opened_first
+    world.mend()
+    more = replicas.arrivals._continue
+    monkeypatch.setattr(replicas.arrivals, "_continue", lambda: None)
+    replicas.open_refused()
+    assert opened_first < len(replicas.by_name["__consumer_offsets"].partitions) < 50
+    monkeypatch.undo()
+    more()
+    world.node.turn_until(lambda: all(is_loaded(index) for index in range(50)))

@@ -10,7 +10,7 @@ from faulty_disk import FaultyRuntime, Holding
 from in_process_node import InProcessNode
 from storage_kit import batch, names_in
 
-from moldau.errors import ErrorCode
+from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
@@ -228,9 +228,39 @@ def test_a_topic_deleted_while_it_moves(world, tmp_path):
     world.until(lambda: not [name for name in names_in(Path(target)) if name.startswith("topic")])
 
 
-@pytest.mark.parametrize("renamed", [False, True])
-def test_a_crash_between_the_two_names(world, tmp_path, renamed):
-    """Whichever of the two renames reached the disk, the next start finds one log, and the right one."""
+@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
+def test_a_topic_deleted_while_it_moves_to_a_disk_that_fails(world, tmp_path, code):
+    """The copy cannot be given up in the ordinary way. The topic is gone all the same, and the node goes on."""
+    world.node.create_topic("other")
+    world.write(20)
+    home, target = world.log.directory.parent, world.target
+    world.runtime.workers, held = Holding(), world.runtime.workers
+    world.move(target)
+    jobs, world.runtime.workers = world.runtime.workers, held
+    world.runtime.disk.fault = lambda operation, path: (
+        OSError(code, "no") if operation == "rename" and path.endswith("-future") else None
+    )
+    request = DeleteTopicsRequest(topic_names=["topic"], timeout_ms=1000)
+    world.node.settle(world.node.node.controller.delete_topics(request, 5))
+    jobs.run()
+    world.until(lambda: world.node.node.logs.retirement._names == {})
+    logs = world.node.node.logs
+    assert logs.is_online(home)
+    assert logs.is_online(target) is (code == errno.ENOSPC)
+    assert not logs.futures.logs
+    world.node.node.upkeep.remove_deleted()
+    world.until(lambda: not [name for name in names_in(Path(home)) if name.startswith("topic")])
+    world.node.create_topic("topic")
+    world.written = 0
+    world.write(3)
+    world.check()
+
+
+@pytest.mark.parametrize("offline", [None, "old", "new"])
+@pytest.mark.parametrize("decided", [False, True])
+def test_a_crash_between_the_two_names(world, tmp_path, decided, offline):
+    """Whichever of the two renames reached the disk, the next start finds one log, and the right one. If it may be in
+    a directory that is offline, the partition is offline too, and the start after that finds it."""
     world.write(20)
     home, target = world.log.directory.parent, world.target
 
@@ -238,7 +268,7 @@ def test_a_crash_between_the_two_names(world, tmp_path, renamed):
         pass
 
     def fault(operation, path):
-        if operation == "rename" and (path.endswith("-future") if not renamed else path == f"{home}/topic-0"):
+        if operation == "rename" and (path.endswith("-future") if decided else path == f"{home}/topic-0"):
             died.append(path)
             raise Died
 
@@ -249,19 +279,41 @@ def test_a_crash_between_the_two_names(world, tmp_path, renamed):
     moves._step = lambda move: caught(step, move, died)
     world.move(target)
     world.until(lambda: died)
-    world.runtime.disk.fault = lambda operation, path: None
-    # The process is gone: nothing is closed.
-    world.node.node.housekeeping.stop()
-    world.node.node.cleaner.stop()
-    for directory in world.node.node.logs.directories:
-        directory.release()
-    world.node.node.quorum._unlock()
-    world.node.node.server.shutdown(0)
-    again = InProcessNode(tmp_path, compiled=True, settings=world.settings)
-    world.node, world.runtime = again, again.runtime
-    world.runtime.disk = FaultyRuntime().disk
-    assert world.log.directory.parent == (target if renamed else home)
+    kill(world.node)
+    if offline is not None:
+        start(world, tmp_path, without=home if offline == "old" else target)
+        if not decided and offline == "new":
+            world.write(1)
+            world.check()
+        else:
+            with pytest.raises(KafkaError) as refused:
+                world.node.node.replicas.get("topic", 0)
+            assert refused.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+        kill(world.node)
+    start(world, tmp_path)
+    assert world.log.directory.parent == (target if decided else home)
     world.check()
+    world.write(1)
+
+
+def start(world, path, without=None):
+    world.runtime = FaultyRuntime()
+    if without is not None:
+        world.runtime.disk.fault = lambda operation, path: (
+            OSError(errno.EIO, "Input/output error") if path.startswith(without) else None
+        )
+    world.node = InProcessNode(path, compiled=True, settings=world.settings, runtime=world.runtime)
+
+
+def kill(node):
+    """The process is gone: nothing is closed."""
+    node.runtime.disk.fault = lambda operation, path: None
+    node.node.housekeeping.stop()
+    node.node.cleaner.stop()
+    for directory in node.node.logs.directories:
+        directory.release()
+    node.node.quorum._unlock()
+    node.node.server.shutdown(0)
 
 
 def caught(step, move, died):
@@ -269,6 +321,29 @@ def caught(step, move, died):
         step(move)
     except BaseException as error:
         died.append(error)
+
+
+def test_a_name_for_which_there_is_no_room_leaves_the_replica_where_it_was(world):
+    world.write(20)
+    home, target = world.log.directory.parent, world.target
+    refused = []
+
+    def fault(operation, path):
+        if operation == "rename" and path == f"{home}/topic-0":
+            refused.append(path)
+            return OSError(errno.ENOSPC, "No space left on device")
+        return None
+
+    world.runtime.disk.fault = fault
+    world.move(target)
+    world.until(lambda: refused)
+    assert (world.log.directory.parent, world.futures()) == (home, [])
+    world.write(1)
+    world.check()
+    world.runtime.disk.fault = lambda operation, path: None
+    assert world.move(target) == 0
+    world.until(lambda: world.log.directory.parent == target)
+    world.check()
 
 
 def test_durable_mode_stays_durable(tmp_path):

@@ -38,6 +38,12 @@ class OnlyRandom:
     random = SeededRandom()
 
 
+class NoLogs:
+    """Every partition is as open as it will ever be."""
+
+    def get(self, topic: str, index: int) -> None: ...
+
+
 class ApiWorld(World):
     def __init__(self, properties: dict[str, str] | None = None, **fields: Any) -> None:
         super().__init__(properties, **fields)
@@ -49,6 +55,7 @@ class ApiWorld(World):
         services.node_id = 1
         services.metadata = self.loader
         services.controller = self.controller
+        services.replicas = NoLogs()  # type: ignore[assignment]
         services.producer_ids = ProducerIdPool(
             lambda: self.controller.allocate_producer_ids(1, self.image.cluster.brokers[1].epoch)
         )

@@ -46,6 +46,9 @@ class Wire:
     def resume(self) -> None:
         self.paused = False
 
+    def announce(self, told: Callable[[bytes], None]) -> None:
+        """Nothing arrives here but whole frames, one by one."""
+
     def close(self, reason: str | None = None) -> None:
         self.closed = reason or "closed"
 
@@ -58,10 +61,14 @@ class InProcessNode:
         compiled: bool,
         settings: dict[str, str] | None = None,
         runtime: RealRuntime | None = None,
+        hurry: bool = False,
     ) -> None:
+        """With `hurry`, long work is done in slices as in a real node; else none ends because the machine is slow."""
         self.runtime = runtime or RealRuntime()
         properties = {"log.dirs": str(data), "listeners": "PLAINTEXT://127.0.0.1:0", **(settings or {})}
         self.node = Node(BrokerConfig.parse(properties), self.runtime)
+        if not hurry:
+            _take_time(self.node, self.runtime)
         self.node.start(lambda _addresses: self.runtime.loop.stop())
         self.runtime.loop.run()
         apis = BROKER_APIS if compiled else [_without_raw(api) for api in BROKER_APIS]
@@ -131,6 +138,23 @@ class InProcessNode:
         self.node.shutdown(self.runtime.loop.stop)
         self.runtime.loop.run()
         self.runtime.close()
+
+
+class StandingClock:
+    """Of those who ask how long they may go on: always a little longer."""
+
+    def monotonic(self) -> float:
+        return 0.0
+
+    def now_ms(self) -> int:
+        return 0
+
+
+def _take_time(node: Node, runtime: RealRuntime) -> None:
+    """Unless the test has brought a clock of its own."""
+    if node.slicer._now is runtime.clock.monotonic:
+        node.slicer._now = StandingClock().monotonic
+        node.replicas.arrivals._clock = StandingClock()
 
 
 def request_frame(request: Message, version: int) -> bytearray:

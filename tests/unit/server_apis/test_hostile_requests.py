@@ -81,7 +81,7 @@ def filled(api: Api, version: int, path: tuple[model.Field, ...]) -> Any:
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessNode]:
-    node = InProcessNode(tmp_path_factory.mktemp("node") / "data", compiled=True)
+    node = InProcessNode(tmp_path_factory.mktemp("node") / "data", compiled=True, hurry=True)
     node.create_topic("t", 2)
     yield node
     node.close()

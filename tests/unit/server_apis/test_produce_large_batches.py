@@ -315,6 +315,7 @@ def test_of_very_many_refused_records_the_answer_names_some(served: Served) -> N
 
 def test_a_request_with_many_compressed_batches_is_opened_in_parts(served: Served) -> None:
     served.node.create_topic("wide", 12)
+    served.node.turn_until(lambda: not served.node.node.replicas.arrivals)
     half = batch_of(record(0, value=sized(bytes(900_000))), 1, codec=Compression.GZIP)
     rows = [PartitionProduceData(index=index, records=half) for index in range(12)]
     request = ProduceRequest(acks=1, topic_data=[TopicProduceData(name="wide", partition_data=rows)])

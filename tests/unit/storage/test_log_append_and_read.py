@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+
 import pytest
 from storage_kit import (
     NOW,
@@ -46,6 +48,25 @@ def test_the_received_buffer_is_written_as_it_is_with_offsets_put_in_place(tmp_p
     assert bytes(frame[-4:]) == b"tail"
     assert frame[4:12].tobytes() == (1).to_bytes(8, "big")
     assert values_of(log) == [b"before", b"a"]
+    log.close()
+
+
+def test_no_new_file_is_cut_to_nothing(tmp_path, monkeypatch):
+    """ext4 takes that for a file that is being replaced, and whoever closes it waits until all of it is on disk."""
+    emptied = []
+
+    def truncate(fd, size):
+        if size == 0:
+            emptied.append(os.readlink(f"/proc/self/fd/{fd}"))
+        return real(fd, size)
+
+    real = os.ftruncate
+    monkeypatch.setattr("moldau.runtime.disk.os.ftruncate", truncate)
+    log = open_log(tmp_path, SMALL)
+    for sequence in range(8):
+        append(log, batch(b"x" * 100, producer_id=7, producer_epoch=0, base_sequence=sequence))
+    assert len(log.segments.base_offsets) > 1
+    assert [path for path in emptied if path.endswith((".log", ".snapshot"))] == []
     log.close()
 
 

@@ -320,3 +320,19 @@ def test_wherever_the_start_lies_nothing_behind_it_is_taken_for_a_stray(tmp_path
     assert values_of(again)[-(9 - start) :] == [b"%d" % number for number in range(start, 9)]
     assert again.producers.entries[7].last_sequence == 8
     again.close()
+
+
+def test_epochs_that_were_cut_off_before_a_crash_do_not_come_back(tmp_path):
+    """The file still names them, and what was written in their place has an older epoch, as followers have it."""
+    path = tmp_path / "cut"
+    log = open_log(path, CONFIG)
+    append(log, batch(b"a"), epoch=1)
+    append(log, batch(b"gone"), epoch=4)
+    log.flush()
+    log.local.truncate_to(1)
+    append(log, batch(b"b"), epoch=3)
+    append(log, batch(b"c"), epoch=7)
+    log.segments.release()
+    again = open_log(path, CONFIG, clean_shutdown=False)
+    assert again.epochs.entries == ((1, 0), (3, 1), (7, 2))
+    again.close()

@@ -222,7 +222,7 @@ def test_a_pass_over_many_logs_takes_many_turns_and_goes_on_after_a_failure(tmp_
         logs[-1].topic_partition = TopicPartition("orders", number)
     clock.now += HOUR
     loop = Turns()
-    pausing = Slicer(loop, TickingClock())
+    pausing = Slicer(loop, TickingClock(0.00005))
     broken = logs[100].segments.disk = FailingDisk()
     broken.refuse = lambda operation, path: True
     found = RetentionPass(Logs(logs), Keeper(), clock, pausing)

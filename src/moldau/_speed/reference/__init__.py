@@ -14,6 +14,7 @@ from moldau._speed.reference.codec import (
 )
 from moldau._speed.reference.columns import ColumnBuilder, Columns, HeaderColumns
 from moldau._speed.reference.compaction import BatchFilter, Mark, OffsetMap
+from moldau._speed.reference.lookup import entries_before, entries_up_to
 from moldau._speed.reference.records import (
     Header,
     Record,
@@ -43,6 +44,8 @@ __all__ = [
     "check_records",
     "crc32c",
     "decode_records",
+    "entries_before",
+    "entries_up_to",
     "keep_freed_memory",
     "open_batch",
     "raw_memory",

@@ -20,8 +20,7 @@ from moldau.coordinator.group.classic_rebalance import (
 from moldau.coordinator.group.classic_records import group_record, new_group_record
 from moldau.coordinator.group.consumer_group import ConsumerGroup
 from moldau.coordinator.group.consumer_records import group_tombstones
-from moldau.coordinator.group.refusals import append_error
-from moldau.coordinator.group.request_info import RequestInfo
+from moldau.coordinator.group.requests import RequestInfo, append_error
 from moldau.coordinator.shard import CoordinatorRecord, Result
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError

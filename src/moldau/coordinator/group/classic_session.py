@@ -5,7 +5,7 @@ from __future__ import annotations
 from moldau.coordinator.group.classic_group import ClassicGroup, ClassicState
 from moldau.coordinator.group.classic_rebalance import NOTHING, ClassicRebalance, session_key, synced
 from moldau.coordinator.group.classic_records import group_record
-from moldau.coordinator.group.refusals import append_error
+from moldau.coordinator.group.requests import append_error
 from moldau.coordinator.shard import Result
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError

@@ -30,7 +30,7 @@ from moldau.coordinator.group.consumer_sessions import ConsumerSessions
 from moldau.coordinator.group.consumer_update import ConsumerUpdate, MemberChange
 from moldau.coordinator.group.groups import Groups
 from moldau.coordinator.group.migration import Migration
-from moldau.coordinator.group.request_info import RequestInfo, random_uuid
+from moldau.coordinator.group.requests import RequestInfo, random_uuid
 from moldau.coordinator.shard import CoordinatorRecord, Result
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import MetadataImage
@@ -72,11 +72,12 @@ class ConsumerHeartbeat:
         if joining and member_id not in group.members and len(group.members) >= self._max_size:
             raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, f"The group has {self._max_size} members, its limit.")
         change = yield from self._change(group, member_id, info, request)
-        member = yield from self._update.apply(group, change, now_ms, records)
+        member, together = yield from self._update.apply(group, change, now_ms, records)
         response = yield from self._answer(group, change, member, request)
-        return Result(
-            records, response, done=self._refreshed(group.group_id, image) if group.refresh_metadata else None
-        )
+        done = self._refreshed(group.group_id, image) if group.refresh_metadata else None
+        # A member of ten thousand topics is more than one batch may hold; the client asks again if only a part of it
+        # was written.
+        return Result(records, response, atomic=False, together=together, done=done)
 
     def _group(self, request: Request, records: list[CoordinatorRecord]) -> Work[ConsumerGroup]:
         """The group, or one that comes into being when the records gathered here are replayed."""

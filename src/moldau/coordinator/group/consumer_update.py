@@ -44,6 +44,14 @@ class MemberChange(NamedTuple):
     replaced: str | None = None
 
 
+class Updated(NamedTuple):
+    # The member as it will be once the records are replayed.
+    member: ConsumerMember
+    # How many of the records are the change itself: the member, and the epoch without which nobody would look at it.
+    # A target that is only half written is worked out again, and so is the member's own step.
+    together: int
+
+
 class ConsumerUpdate:
     def __init__(self, config: BrokerConfig, groups: Groups, timers: Timers, resolver: PatternResolver) -> None:
         self.image: MetadataImage = EMPTY_IMAGE
@@ -57,13 +65,12 @@ class ConsumerUpdate:
 
     def apply(
         self, group: ConsumerGroup, change: MemberChange, now_ms: int, records: list[CoordinatorRecord]
-    ) -> Work[ConsumerMember]:
-        """The member as it will be once `records` are replayed."""
+    ) -> Work[Updated]:
         before, after = change.before, change.after
         target_epoch, target = group.assignment_epoch, group.target(change.replaced or after.member_id)
         if change.replaced is None and before == after and self._nothing_new(group, after.member_id):
             self._refresh_patterns(group, now_ms)
-            return (yield from self._step(group, change, target_epoch, target, records))
+            return Updated((yield from self._step(group, change, target_epoch, target, records)), 0)
         # What the topics are may change while this goes on.
         image = self.image
         if change.replaced is not None:
@@ -80,11 +87,12 @@ class ConsumerUpdate:
             if bump or new_hash != group.metadata_hash:
                 epoch += 1
                 records.append(group_epoch_record(group.group_id, epoch, new_hash))
+        together = len(records)
         if epoch > target_epoch:
             targets = yield from self._targets(group, members, patterns, change, image)
             records += yield from target_records(group, epoch, targets, now_ms)
             target_epoch, target = epoch, targets[after.member_id]
-        return (yield from self._step(group, change, target_epoch, target, records))
+        return Updated((yield from self._step(group, change, target_epoch, target, records)), together)
 
     def _nothing_new(self, group: ConsumerGroup, member_id: str) -> bool:
         """Nearly every heartbeat: neither the group nor the topics have changed since the last target was computed."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
+from moldau import _speed
 from moldau.config.broker import BrokerConfig
 from moldau.coordinator.group.classic_group import ClassicGroup, ClassicState
 from moldau.coordinator.group.classic_rebalance import ClassicRebalance
@@ -12,9 +14,8 @@ from moldau.coordinator.group.consumer_group import ConsumerGroup
 from moldau.coordinator.group.consumer_member import ConsumerMember
 from moldau.coordinator.group.consumer_update import ConsumerUpdate
 from moldau.coordinator.group.groups import Groups
-from moldau.coordinator.group.offset_records import offset_record, offset_tombstone
-from moldau.coordinator.group.offset_store import CommittedOffset, OffsetStore
-from moldau.coordinator.group.request_info import RequestInfo
+from moldau.coordinator.group.offset_store import CommittedOffset, OffsetStore, offset_record, offset_tombstone
+from moldau.coordinator.group.requests import RequestInfo
 from moldau.coordinator.shard import CoordinatorRecord, Result
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.messages import offset_commit as messages
@@ -23,7 +24,22 @@ from moldau.protocol.messages import txn_offset_commit as transactional
 from moldau.slicing import Work, in_order, pieces
 from moldau.types import ZERO_UUID, TopicPartition, Uuid
 
+if _speed.COMPILED:
+    from moldau._speed.commits import offset_batch
+
 _MEMBER_EPOCHS_SINCE = 9
+
+
+class PlainCommit(NamedTuple):
+    """A commit of few partitions that all exist, in the way a client means it nearly always."""
+
+    group_id: str
+    generation: int
+    member_id: str
+    instance_id: str | None
+    api_version: int
+    # Topic, its id, partition, offset, leader epoch, metadata.
+    rows: list[tuple[str, Uuid, int, int, int, str]]
 
 
 class OffsetCommits:
@@ -47,19 +63,9 @@ class OffsetCommits:
         self, info: RequestInfo, request: messages.OffsetCommitRequest, now_ms: int
     ) -> Result[messages.OffsetCommitResponse]:
         generation = request.generation_id_or_member_epoch
-        group = self._groups.get(request.group_id)
-        if group is None and generation >= 0:
-            old = info.api_version < _MEMBER_EPOCHS_SINCE
-            raise KafkaError(ErrorCode.ILLEGAL_GENERATION if old else ErrorCode.GROUP_ID_NOT_FOUND)
-        lagging = None
-        if isinstance(group, ClassicGroup):
-            check_classic(group, request.member_id, request.group_instance_id, generation, transactional=False)
-            member = group.members.get(request.member_id)
-            if member is not None and group.is_in(ClassicState.STABLE, ClassicState.PREPARING_REBALANCE):
-                # Whoever commits is alive.
-                self._rebalance.extend_session(group, member)
-        elif group is not None:
-            lagging = check_consumer(group, request.member_id, generation, info.api_version)
+        lagging = self._check(
+            request.group_id, generation, request.member_id, request.group_instance_id, info.api_version
+        )
         expires = None if request.retention_time_ms == -1 else now_ms + request.retention_time_ms
         records: list[CoordinatorRecord] = []
         response = messages.OffsetCommitResponse()
@@ -75,6 +81,41 @@ class OffsetCommits:
                     messages.OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=code)
                 )
         return Result(records, response)
+
+    def commit_plainly(self, commit: PlainCommit, now_ms: int) -> bytes | None:
+        """The batch of a commit, whose records `replay_plainly` applies; None where `commit` has more to say."""
+        group_id, generation, member_id, instance_id, version, rows = commit
+        if any(len(row[5]) > self._max_metadata for row in rows):
+            return None
+        if self._check(group_id, generation, member_id, instance_id, version) is not None:
+            return None
+        return offset_batch(group_id, rows, now_ms)
+
+    def replay_plainly(self, commit: PlainCommit, now_ms: int, first: int) -> None:
+        group_id = commit.group_id
+        self._groups.classic_for_offsets(group_id)
+        for at, (topic, topic_id, partition, offset, leader_epoch, metadata) in enumerate(commit.rows, first):
+            committed = CommittedOffset(offset, leader_epoch, metadata, now_ms, None, topic_id, at)
+            self._store.put(group_id, TopicPartition(topic, partition), committed)
+
+    def _check(
+        self, group_id: str, generation: int, member_id: str, instance_id: str | None, version: int
+    ) -> ConsumerMember | None:
+        """Whether this member may commit; itself if it has to be asked for each partition."""
+        group = self._groups.get(group_id)
+        if group is None:
+            if generation >= 0:
+                old = version < _MEMBER_EPOCHS_SINCE
+                raise KafkaError(ErrorCode.ILLEGAL_GENERATION if old else ErrorCode.GROUP_ID_NOT_FOUND)
+            return None
+        if isinstance(group, ConsumerGroup):
+            return check_consumer(group, member_id, generation, version)
+        check_classic(group, member_id, instance_id, generation, transactional=False)
+        member = group.members.get(member_id)
+        if member is not None and group.is_in(ClassicState.STABLE, ClassicState.PREPARING_REBALANCE):
+            # Whoever commits is alive.
+            self._rebalance.extend_session(group, member)
+        return None
 
     def commit_transactional(
         self, request: transactional.TxnOffsetCommitRequest, now_ms: int

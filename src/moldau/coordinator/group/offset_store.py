@@ -1,4 +1,4 @@
-"""The offsets committed in one shard, and those of transactions that have not ended.
+"""The offsets committed in one shard, those of transactions that have not ended, and the records of both.
 
 An offset committed in a transaction waits until the marker of its producer says whether it counts. If both kinds are
 committed for one partition, the one that stands later in the log wins: that is what compaction keeps, so nothing else
@@ -10,12 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from moldau.coordinator.shard import CoordinatorRecord
+from moldau.protocol.messages.offset_commit_key import OffsetCommitKey
+from moldau.protocol.messages.offset_commit_value import OffsetCommitValue
 from moldau.slicing import Work, pieces
 from moldau.timeline import SnapshotRegistry, TimelineMap
 from moldau.types import ZERO_UUID, TopicPartition, Uuid
 
 # Offsets that are looked at between two pauses.
 _PIECE: Final = 64
+# Versions of the value of an offset, by what they can say.
+_WITH_EXPIRY: Final = 1
+_WITH_LEADER_EPOCH: Final = 3
+_WITH_TOPIC_ID: Final = 4
 
 
 class CommittedOffset(NamedTuple):
@@ -142,3 +149,43 @@ class OffsetStore:
                     self.put(key.group_id, key.partition, pending)
             yield
         return list({key.group_id for key in ended})
+
+
+# -------------------------------------------------------------------------------------------------------------- records
+
+
+def offset_record(group_id: str, partition: TopicPartition, committed: CommittedOffset) -> CoordinatorRecord:
+    """In the oldest version that can say it, so that as many brokers as possible can read it."""
+    if committed.expire_timestamp is not None:
+        version = _WITH_EXPIRY
+    else:
+        version = _WITH_LEADER_EPOCH if committed.topic_id == ZERO_UUID else _WITH_TOPIC_ID
+    value = OffsetCommitValue(
+        offset=committed.offset,
+        leader_epoch=committed.leader_epoch,
+        metadata=committed.metadata,
+        commit_timestamp=committed.commit_timestamp,
+        expire_timestamp=-1 if committed.expire_timestamp is None else committed.expire_timestamp,
+        topic_id=committed.topic_id,
+    )
+    return CoordinatorRecord(_key(group_id, partition), value, version)
+
+
+def offset_tombstone(group_id: str, partition: TopicPartition) -> CoordinatorRecord:
+    return CoordinatorRecord(_key(group_id, partition), None)
+
+
+def offset_from_record(value: OffsetCommitValue, record_offset: int) -> CommittedOffset:
+    return CommittedOffset(
+        value.offset,
+        value.leader_epoch,
+        value.metadata,
+        value.commit_timestamp,
+        None if value.expire_timestamp == -1 else value.expire_timestamp,
+        value.topic_id,
+        record_offset,
+    )
+
+
+def _key(group_id: str, partition: TopicPartition) -> OffsetCommitKey:
+    return OffsetCommitKey(group=group_id, topic=partition.topic, partition=partition.partition)

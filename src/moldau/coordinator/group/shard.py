@@ -23,8 +23,7 @@ from moldau.coordinator.group.groups import Groups
 from moldau.coordinator.group.migration import Migration
 from moldau.coordinator.group.offset_commit import OffsetCommits
 from moldau.coordinator.group.offset_fetch import OffsetFetches
-from moldau.coordinator.group.offset_records import offset_from_record
-from moldau.coordinator.group.offset_store import OffsetStore
+from moldau.coordinator.group.offset_store import OffsetStore, offset_from_record
 from moldau.coordinator.group.topic_pattern import PatternResolver
 from moldau.coordinator.shard import CoordinatorRecord, Result, ShardContext
 from moldau.deferred import Deferred

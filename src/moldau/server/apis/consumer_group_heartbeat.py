@@ -14,8 +14,7 @@ from moldau.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
-from moldau.server.apis.group_request import request_info
-from moldau.server.context import RequestContext
+from moldau.server.context import RequestContext, request_info
 from moldau.server.dispatch import Api
 
 

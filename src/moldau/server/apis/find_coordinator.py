@@ -60,11 +60,22 @@ def find_coordinator(
 def _find(context: RequestContext, topic: str, key: str) -> _Found:
     image = context.services.metadata.image
     known = image.topics.get(topic)
-    state = known.partitions.get(partition_for(key, len(known.partitions))) if known is not None else None
+    index = partition_for(key, len(known.partitions)) if known is not None else 0
+    state = known.partitions.get(index) if known is not None else None
+    if state is not None and state.leader == context.services.config.node_id:
+        _begin(context, topic, index)
     endpoint = image.cluster.endpoint(state.leader, context.listener_name) if state is not None else None
     if state is None or endpoint is None:
         return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The coordinator has no leader that can be reached here.")
     return _Found(node_id=state.leader, host=endpoint.host, port=endpoint.port)
+
+
+def _begin(context: RequestContext, topic: str, index: int) -> None:
+    """Of a topic that was created just now most partitions are still to be opened: this one is needed at once."""
+    try:
+        context.services.replicas.get(topic, index)
+    except KafkaError:
+        pass  # its disk is full or gone: whoever asks the coordinator hears of it
 
 
 def _response(version: int, keys: Sequence[str], find: Callable[[str], _Found]) -> Work[FindCoordinatorResponse]:

@@ -8,8 +8,7 @@ from moldau.deferred import Deferred
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from moldau.server.apis.group_request import request_info
-from moldau.server.context import RequestContext
+from moldau.server.context import RequestContext, request_info
 from moldau.server.dispatch import Api
 
 

@@ -13,8 +13,7 @@ from moldau.deferred import Deferred, mapped
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
-from moldau.server.apis.group_request import request_info
-from moldau.server.context import RequestContext
+from moldau.server.context import RequestContext, request_info
 from moldau.server.dispatch import Api
 
 _NULL_PROTOCOL_SINCE = 7

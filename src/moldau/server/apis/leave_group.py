@@ -12,8 +12,7 @@ from moldau.deferred import Deferred
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
-from moldau.server.apis.group_request import request_info
-from moldau.server.context import RequestContext
+from moldau.server.context import RequestContext, request_info
 from moldau.server.dispatch import Api
 from moldau.server.parts import Parts
 

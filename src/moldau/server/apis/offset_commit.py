@@ -3,13 +3,19 @@
 Versions: 2 to 4 carry a retention time, 6 the leader epoch, 7 the instance id, 8 is flexible, 9 takes member epochs of
 the consumer protocol, 10 names topics by id. The coordinator works with names, so ids are looked up here, and what is
 not known is answered here.
+
+Two ways lead to it. A commit of few partitions that are all there is read, decided and answered by the compiled one;
+whatever needs a second thought, and every refusal, goes through the generated classes.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
-from moldau.deferred import Deferred, mapped, ready
+from moldau import _speed
+from moldau.coordinator.group.offset_commit import PlainCommit
+from moldau.deferred import Deferred, mapped, ready, recovered
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.offset_commit import (
@@ -19,12 +25,60 @@ from moldau.protocol.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from moldau.server.apis.group_request import request_info
-from moldau.server.context import RequestContext
-from moldau.server.dispatch import Api
+from moldau.runtime.ports import Chunk
+from moldau.server.context import RequestContext, Services, request_info
+from moldau.server.dispatch import DECLINED, Api, RawAnswer, RawHandler
 from moldau.server.parts import Parts
+from moldau.server.request_channel import LARGE_REQUEST
+
+if TYPE_CHECKING:
+    from moldau.metadata.image import TopicImage
+    from moldau.server.connection import Connection
+
+if _speed.COMPILED:
+    from moldau._speed.commits import encode_commit, parse_commit
 
 _IDS_SINCE = 10
+
+
+def raw_offset_commit(services: Services) -> RawHandler:
+    """The compiled way; it declines what it does not know, before anything has changed."""
+
+    def commit_bytes(
+        connection: Connection, data: memoryview, start: int, end: int, version: int, correlation_id: int
+    ) -> RawAnswer:
+        # One long name may be as large as a request of many parts.
+        plan = parse_commit(data, start, end, version) if end - start <= LARGE_REQUEST else None
+        if plan is None:
+            return DECLINED
+        group_id, generation, member_id, instance_id, topics = plan
+        image = services.metadata.image.topics
+        find: Mapping[Any, TopicImage] = image.ids if version >= _IDS_SINCE else image.by_name
+        rows = []
+        for topic, partitions in topics:
+            found = find.get(topic)
+            if found is None:
+                return DECLINED
+            for row in partitions:
+                if row[0] not in found.partitions:
+                    return DECLINED
+                rows.append((found.name, found.id, *row))
+        commit = PlainCommit(group_id, generation, member_id, instance_id, version, rows)
+        written = services.groups.commit_plainly(commit)
+        if written is None:
+            return DECLINED
+        if written is True:
+            return [encode_commit(version, correlation_id, topics, 0)]
+
+        def answer(_: None) -> list[Chunk]:
+            return [encode_commit(version, correlation_id, topics, 0)]
+
+        def refuse(error: KafkaError) -> list[Chunk]:
+            return [encode_commit(version, correlation_id, topics, error.code)]
+
+        return recovered(mapped(written, answer), refuse)
+
+    return commit_bytes
 
 
 def offset_commit(context: RequestContext, request: OffsetCommitRequest) -> Deferred[OffsetCommitResponse]:
@@ -87,5 +141,6 @@ OFFSET_COMMIT: Final = Api(
     OffsetCommitRequest,
     offset_commit,
     error_response,
+    raw=raw_offset_commit if _speed.COMPILED else None,
     parts=(Parts(("topics", "partitions"), ("topics", "partitions"), size=500),),
 )

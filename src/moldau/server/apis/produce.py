@@ -106,6 +106,8 @@ def raw_produce(services: Services) -> RawHandler:
         if plan is None or plan[0] is not None or not -1 <= plan[1] <= 1:
             return DECLINED
         _, acks, timeout_ms, batches = plan
+        if len(batches) > 1 and services.replicas.arrivals:
+            return DECLINED  # each of them may have to be opened first, so it is done in slices
         appends = Appends(services.replicas, acks, by_id=version >= 13)
         for topic, index, first, last in batches:
             appends.append(topic, index, data, first, last)
@@ -154,16 +156,22 @@ def _produce_in_transaction(
     context: RequestContext, request: ProduceRequest, appends: Appends
 ) -> Work[Answer | Deferred[Answer]]:
     """Asks first, where the log does not know the transaction yet; then writes what may be written."""
+    replicas = context.services.replicas
     check = RecordsCheck(context.version, transactional=True)
     writes = []
     for topic, row in _rows(request, context.version):
-        partition = context.services.replicas.find(topic, row.index)
+        # One that was opened only by the write itself would have been written without a question.
+        partition = replicas.find_or_open(topic, row.index)
         writes.append(Write(topic, row.index, writable(row.records), partition))
         yield
 
     def write(refusals: Mapping[TopicPartition, KafkaError]) -> Work[Answer | Deferred[Answer]]:
         for topic, index, records, partition in writes:
-            refusal = None if partition is None else refusals.get(partition.topic_partition)
+            # Nor one that is not the one asked for: its topic may have been made anew meanwhile.
+            if partition is None or replicas.find(topic, index) is not partition:
+                refusal: KafkaError | None = KafkaError(replicas.why_missing(topic, index))
+            else:
+                refusal = refusals.get(partition.topic_partition)
             if refusal is not None:
                 appends.refuse(topic, index, refusal)
             else:

@@ -11,8 +11,7 @@ from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from moldau.server.apis.group_request import request_info
-from moldau.server.context import RequestContext
+from moldau.server.context import RequestContext, request_info
 from moldau.server.dispatch import Api
 
 _PROTOCOL_SINCE: Final = 5

@@ -1,8 +1,8 @@
-"""Answers to group requests that could not be served: which code a client hears, and where the response has it."""
+"""Group requests: who asks, and what those hear who could not be served: which code, and where the response has it."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.messages import consumer_group_heartbeat as consumer_heartbeat
@@ -14,8 +14,34 @@ from moldau.protocol.messages import offset_delete as offset_deletion
 from moldau.protocol.messages import offset_fetch as fetches
 from moldau.protocol.messages import sync_group as syncs
 from moldau.protocol.messages import txn_offset_commit as transactional
+from moldau.runtime.ports import Random
 
 _TOO_LARGE: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.INVALID_FETCH_SIZE)
+
+
+class RequestInfo(NamedTuple):
+    """What a coordinator knows of a request besides its content."""
+
+    client_id: str
+    client_host: str
+    api_version: int
+    random: Random
+
+    def new_member_id(self, prefix: str) -> str:
+        """`prefix` and a random id, as the groups' tools print it."""
+        return f"{prefix}-{random_uuid(self.random)}" if prefix else random_uuid(self.random)
+
+
+def random_uuid(random: Random) -> str:
+    """A random UUID (version 4) in the usual notation."""
+    raw = bytearray(random.bytes(16))
+    raw[6] = raw[6] & 0x0F | 0x40
+    raw[8] = raw[8] & 0x3F | 0x80
+    text = raw.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+# ------------------------------------------------------------------------------------------------------------- refusals
 
 
 def append_error(error: KafkaError) -> ErrorCode:

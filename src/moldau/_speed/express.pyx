@@ -1,4 +1,4 @@
-"""The express lane: a turn's small Produce requests of all connections, read, written and answered together.
+"""The express way: a turn's small Produce requests of all connections, read, written and answered together.
 
 Most requests of a busy node are alike: one plain batch for one partition that this broker alone is in charge of. A turn
 of the loop hands the ready descriptors over. Each is read once; the batches for one partition are judged where they
@@ -83,7 +83,7 @@ cdef enum:
     CLIENT_AT = 8
 
 
-cdef class Lane:
+cdef class Client:
     """One connection, and the partition it wrote to last."""
 
     cdef readonly object transport
@@ -108,10 +108,10 @@ cdef class Lane:
         self.topic = b""
 
 
-cdef class Lanes:
+cdef class Express:
     """Called with what epoll said; returns what it did not deal with."""
 
-    cdef dict lanes
+    cdef dict clients
     cdef object shared
     cdef object hand_over
     cdef bytearray memory
@@ -131,44 +131,44 @@ cdef class Lanes:
         self.hand_over = hand_over
         self.base = <uint8_t *> PyByteArray_AS_STRING(self.memory)
         self.room = PyByteArray_GET_SIZE(self.memory)
-        self.lanes = {}
+        self.clients = {}
 
     def add(self, int fd, transport, receiver, runs):
         """What comes in on `fd` may be served here, by `runs` on behalf of `receiver`."""
-        self.lanes[fd] = Lane(fd, transport, receiver, runs)
+        self.clients[fd] = Client(fd, transport, receiver, runs)
 
     def remove(self, int fd):
-        self.lanes.pop(fd, None)
+        self.clients.pop(fd, None)
 
     def __call__(self, list ready):
         cdef list rest = [], waiting = []
-        cdef Lane lane
+        cdef Client client
         cdef Py_ssize_t next_up = 0
         for event in ready:
             fd, events = <tuple> event
-            lane = self.lanes.get(fd)
-            if lane is None or events != EPOLLIN:
+            client = self.clients.get(fd)
+            if client is None or events != EPOLLIN:
                 rest.append(event)
             else:
-                waiting.append(lane)
+                waiting.append(client)
         while next_up < len(waiting):
             self.count = 0
             while next_up < len(waiting) and self.count < MOST_SLOTS:
-                lane = waiting[next_up]
+                client = waiting[next_up]
                 next_up += 1
-                if is_free(lane.transport):
-                    self.slots[self.count].lane = <PyObject *> lane
-                    self.slots[self.count].fd = lane.fd
+                if is_free(client.transport):
+                    self.slots[self.count].client = <PyObject *> client
+                    self.slots[self.count].fd = client.fd
                     self.count += 1
                 else:
-                    rest.append((lane.fd, EPOLLIN))
+                    rest.append((client.fd, EPOLLIN))
             with nogil:
                 self.receive()
             # For those who were not read there was no room: they come next.
             while self.count and self.slots[self.count - 1].state == UNREAD:
                 self.count -= 1
                 next_up -= 1
-                while waiting[next_up] is not <Lane> self.slots[self.count].lane:
+                while waiting[next_up] is not <Client> self.slots[self.count].client:
                     next_up -= 1
             try:
                 self.serve()
@@ -228,9 +228,9 @@ cdef class Lanes:
 
     cdef int look(self, Slot *slot) except -1:
         """Whether the next frame asks for something that is done here."""
-        cdef Lane lane = <Lane> slot.lane
+        cdef Client client = <Client> slot.client
         cdef const uint8_t *head = self.base + slot.at
-        cdef Py_ssize_t left = slot.end - slot.at, size, client
+        cdef Py_ssize_t left = slot.end - slot.at, size, name
         cdef bytes known
         cdef Source source
         if left == 0:
@@ -242,55 +242,55 @@ cdef class Lanes:
         size = get32(head)
         head += 4
         slot.version = get16(head + 2)
-        if size > left - 4 or size > lane.largest or size < REQUEST_HEADER or get16(head) != 0:
+        if size > left - 4 or size > client.largest or size < REQUEST_HEADER or get16(head) != 0:
             return 0
-        if slot.version < FIRST_VERSION or slot.version > lane.last_version:
+        if slot.version < FIRST_VERSION or slot.version > client.last_version:
             return 0
         # The name under which the client comes was read when it was new; here it is the same as before.
-        client = max(get16(head + CLIENT_AT), 0) + 2
-        known = lane.receiver.client_bytes
-        if PyBytes_GET_SIZE(known) != client or size < CLIENT_AT + client:
+        name = max(get16(head + CLIENT_AT), 0) + 2
+        known = client.receiver.client_bytes
+        if PyBytes_GET_SIZE(known) != name or size < CLIENT_AT + name:
             return 0
-        if memcmp(head + CLIENT_AT, PyBytes_AS_STRING(known), client) != 0:
+        if memcmp(head + CLIENT_AT, PyBytes_AS_STRING(known), name) != 0:
             return 0
         slot.correlation_id = get32(head + 4)
         slot.frame_end = slot.at + 4 + size
         source.base = self.base
-        source.at = head + CLIENT_AT + client
+        source.at = head + CLIENT_AT + name
         source.end = head + size
         source.bad = False
-        if read_request(&source, slot) and self.find(lane, slot):
+        if read_request(&source, slot) and self.find(client, slot):
             slot.state = ASKS
         return 0
 
-    cdef bint find(self, Lane lane, Slot *slot) except -1:
+    cdef bint find(self, Client client, Slot *slot) except -1:
         cdef const char *topic = <const char *> self.base + slot.topic_at
         cdef bint by_id = slot.version >= BY_ID
         if (
-            lane.partition is None
-            or lane.index != slot.index
-            or lane.by_id != by_id
-            or PyBytes_GET_SIZE(lane.topic) != slot.topic_size
-            or memcmp(topic, PyBytes_AS_STRING(lane.topic), slot.topic_size) != 0
+            client.partition is None
+            or client.index != slot.index
+            or client.by_id != by_id
+            or PyBytes_GET_SIZE(client.topic) != slot.topic_size
+            or memcmp(topic, PyBytes_AS_STRING(client.topic), slot.topic_size) != 0
         ):
-            lane.topic = PyBytes_FromStringAndSize(topic, slot.topic_size)
-            lane.by_id = by_id
-            lane.index = slot.index
+            client.topic = PyBytes_FromStringAndSize(topic, slot.topic_size)
+            client.by_id = by_id
+            client.index = slot.index
             try:
-                lane.partition = lane.runs.find(
-                    lane.topic if by_id else PyUnicode_DecodeUTF8(topic, slot.topic_size, NULL), slot.index
+                client.partition = client.runs.find(
+                    client.topic if by_id else PyUnicode_DecodeUTF8(topic, slot.topic_size, NULL), slot.index
                 )
             except UnicodeDecodeError:
-                lane.partition = None
-        slot.partition = <PyObject *> lane.partition
-        return lane.partition is not None
+                client.partition = None
+        slot.partition = <PyObject *> client.partition
+        return client.partition is not None
 
     # ------------------------------------------------------------------------------------------ writing
 
     cdef int write(self, int first) except -1:
         """What all who ask for the partition of the first of them want to write."""
         cdef object partition = <object> self.slots[first].partition
-        cdef object runs = (<Lane> self.slots[first].lane).runs
+        cdef object runs = (<Client> self.slots[first].client).runs
         cdef int number
         cdef Slot *slot
         while self.slots[first].state == ASKS:
@@ -301,7 +301,7 @@ cdef class Lanes:
                     if slot.state == ASKS and slot.partition == <PyObject *> partition:
                         slot.state = LEFT
                         # It may be another by now: the next request looks again.
-                        (<Lane> slot.lane).partition = None
+                        (<Client> slot.client).partition = None
             else:
                 self.write_run(first, partition, runs, <tuple> run)
             while first < self.count - 1 and (
@@ -420,31 +420,31 @@ cdef class Lanes:
     cdef int finish(self) except -1:
         """What the peer did not take yet, and what came in besides, is for the transport."""
         cdef Slot *slot
-        cdef Lane lane
+        cdef Client client
         cdef const char *out
         cdef int number
         for number in range(self.count):
             slot = &self.slots[number]
-            lane = <Lane> slot.lane
+            client = <Client> slot.client
             if slot.sent < slot.answered:
                 out = <const char *> self.out + <Py_ssize_t> number * OUT_SIZE
-                lane.transport.send([PyBytes_FromStringAndSize(out + slot.sent, slot.answered - slot.sent)])
+                client.transport.send([PyBytes_FromStringAndSize(out + slot.sent, slot.answered - slot.sent)])
             if slot.state != LEFT:
-                lane.transport.activity += 1
+                client.transport.activity += 1
             elif slot.at < slot.end:
-                self.hand_over(lane.transport, self.shared, slot.at, slot.end)
+                self.hand_over(client.transport, self.shared, slot.at, slot.end)
         # The ended ones last: they are read once more, into the memory in which all the others lay.
         for number in range(self.count):
             slot = &self.slots[number]
             if slot.state == LEFT and slot.at == slot.end:
-                self.hand_over((<Lane> slot.lane).transport, self.shared, slot.at, slot.end)
+                self.hand_over((<Client> slot.client).transport, self.shared, slot.at, slot.end)
         return 0
 
     cdef void give_up(self) except *:
         """Nobody knows what became of their requests, and nobody may wait for an answer for ever."""
         cdef int number
         for number in range(self.count):
-            (<Lane> self.slots[number].lane).transport.close("its requests could not be served")
+            (<Client> self.slots[number].client).transport.close("its requests could not be served")
 
 
 cdef inline bint is_passing(int code) noexcept nogil:

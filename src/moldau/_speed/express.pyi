@@ -1,7 +1,7 @@
 from collections.abc import Callable
 from typing import Any
 
-class Lanes:
+class Express:
     served: int
     def __init__(self, shared: memoryview, hand_over: Callable[[Any, memoryview, int, int], None]) -> None: ...
     def add(self, fd: int, transport: Any, receiver: Any, runs: Any) -> None: ...

@@ -1,0 +1,15 @@
+from typing import TypeAlias
+
+from moldau.types import Buffer
+
+# Partition, offset, leader epoch, metadata.
+_Row: TypeAlias = tuple[int, int, int, str]
+
+def parse_commit(
+    data: Buffer, start: int, end: int, version: int
+) -> tuple[str, int, str, str | None, list[tuple[str | bytes, list[_Row]]]] | None: ...
+def encode_commit(
+    version: int, correlation_id: int, topics: list[tuple[str | bytes, list[_Row]]], error: int
+) -> bytes: ...
+def offset_batch(group: str, rows: list[tuple[str, bytes, int, int, int, str]], now: int) -> bytes | None: ...
+def java_hash(text: str) -> int | None: ...
