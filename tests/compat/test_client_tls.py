@@ -17,8 +17,8 @@ from moldau import KafkaAdminClient, KafkaConsumer, KafkaProducer, errors
 from moldau.aio import AIOKafkaConsumer, AIOKafkaProducer
 from moldau.client.admin import list_topics
 from moldau.client.cluster import Cluster
-from moldau.client.errors import TlsFailed
 from moldau.client.security import SETTINGS, read_security
+from moldau.links.errors import TlsFailed
 from tls_proxy import TlsProxy
 from whole_topics import read_to_the_end
 

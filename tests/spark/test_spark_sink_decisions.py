@@ -246,7 +246,7 @@ def test_two_tasks_that_want_the_same_id(desk: Desk) -> None:
 
 
 def test_a_lost_answer_costs_an_id(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    from moldau.client.errors import ConnectionFailed
+    from moldau.links.errors import ConnectionFailed
     from moldau.spark.sink import transaction
 
     taken: list[str] = []

@@ -14,8 +14,8 @@ from moldau.client.conversation import Ask, Conversation, Learn
 from moldau.client.coordinators import CoordinatorType, find_coordinator
 from moldau.client.metadata import ClusterView
 from moldau.client.partitioning import ClusterMetadata
-from moldau.client.versions import Request
 from moldau.errors.named import IllegalStateError
+from moldau.links.versions import Request
 
 
 class AIOKafkaClient:

@@ -12,7 +12,7 @@ from moldau.cli.table import print_json, print_table
 
 if TYPE_CHECKING:
     from moldau.client.admin import ClusterDescription, LogDirectory
-    from moldau.client.versions import NodeVersions
+    from moldau.links.versions import NodeVersions
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -71,7 +71,7 @@ def _print_directories(directories: list[LogDirectory]) -> None:
 
 
 def _print_versions(versions: NodeVersions) -> None:
-    from moldau.client.versions import api_name
+    from moldau.links.versions import api_name
 
     print()
     print_table(
@@ -123,7 +123,7 @@ def _directory_json(directory: LogDirectory) -> dict[str, Any]:
 
 
 def _apis_json(versions: NodeVersions) -> list[dict[str, Any]]:
-    from moldau.client.versions import api_name
+    from moldau.links.versions import api_name
 
     return [
         {"key": key, "name": api_name(key), "min_version": lowest, "max_version": highest}

@@ -198,7 +198,7 @@ def collect_from_now_on() -> None:
 
 
 def _say_ready(addresses: Sequence[tuple[str, int]]) -> None:
-    from moldau.client.addresses import Address
+    from moldau.links.addresses import Address
 
     # Again, for what the node has made: its partitions and their logs.
     gc.collect()
@@ -228,6 +228,6 @@ def _start_failure(error: OSError, config: BrokerConfig) -> Failure:
 
 
 def _listen_address(text: str) -> str:
-    from moldau.client.addresses import parse_address
+    from moldau.links.addresses import parse_address
 
     return str(parse_address(text, lowest_port=0))

@@ -19,11 +19,11 @@ from time import monotonic, sleep
 from typing import Any, Final, Generic, TypeVar
 
 from moldau.client.conversation import Conversation
-from moldau.client.errors import ConnectionFailed, RequestTimedOut
 from moldau.client.network import ClientNetwork
 from moldau.client.waiting import Latch
 from moldau.deferred import Deferred
 from moldau.errors.named import IllegalStateError
+from moldau.links.errors import ConnectionFailed, RequestTimedOut
 from moldau.runtime.clock import SystemClock
 from moldau.runtime.network import EpollNetwork
 from moldau.runtime.reactor import Reactor

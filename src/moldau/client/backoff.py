@@ -1,4 +1,4 @@
-"""How long to wait before trying again: doubling up to a limit, with jitter so that clients do not march in step."""
+"""The clients' way of waiting before they try again, on chance of their own."""
 
 from __future__ import annotations
 
@@ -6,20 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from moldau.client.chance import random
+from moldau.links.backoff import Backoff as NeutralBackoff
 
 
 @dataclass(slots=True, frozen=True)
-class Backoff:
-    """Kafka's rule (`retry.backoff.ms`, `retry.backoff.max.ms`): times two per attempt, twenty per cent either way."""
-
-    first: float = 0.1
-    limit: float = 1.0
-    factor: float = 2.0
-    jitter: float = 0.2
+class Backoff(NeutralBackoff):
     chance: Callable[[], float] = random
-
-    def delay(self, attempt: int) -> float:
-        """Seconds to wait after failed attempt number `attempt`, counted from 0."""
-        # The exponent is capped because a float overflows long before a patient client stops counting.
-        plain = min(self.first * self.factor ** min(attempt, 64), self.limit)
-        return plain * (1 + self.jitter * (2 * self.chance() - 1))

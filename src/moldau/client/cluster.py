@@ -15,14 +15,14 @@ from time import monotonic
 from types import TracebackType
 from typing import TypeVar
 
-from moldau.client.addresses import Address, parse_bootstrap
 from moldau.client.background import Background, Waiter
 from moldau.client.backoff import Backoff
 from moldau.client.conversation import ANY_NODE, Conversation
 from moldau.client.metadata import ClusterView
 from moldau.client.network import ClientNetwork
 from moldau.client.security import OPEN, Security
-from moldau.client.versions import NodeVersions
+from moldau.links.addresses import Address, parse_bootstrap
+from moldau.links.versions import NodeVersions
 
 T = TypeVar("T")
 

@@ -15,8 +15,8 @@ from collections.abc import Callable, Container, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
-from moldau.client.versions import Request
 from moldau.errors import ErrorCode, KafkaError
+from moldau.links.versions import Request
 
 T = TypeVar("T")
 

@@ -8,10 +8,10 @@ from enum import IntEnum
 from typing import Any, Final
 
 from moldau.client.conversation import Ask, Conversation, Learn, Pause
-from moldau.client.errors import ConnectionFailed, RequestTimedOut
 from moldau.client.metadata import ClusterView
-from moldau.client.versions import ByVersion
 from moldau.errors import ErrorCode, KafkaError, error_code
+from moldau.links.errors import ConnectionFailed, RequestTimedOut
+from moldau.links.versions import ByVersion
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
 # From here on FindCoordinator takes several keys at once.

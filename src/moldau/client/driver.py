@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from moldau.client.conversation import Ask, AskAll, Conversation, Learn, Pause, Step
-from moldau.client.errors import ConnectionFailed, RequestTimedOut
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
+from moldau.links.errors import ConnectionFailed, RequestTimedOut
 
 if TYPE_CHECKING:
     from moldau.client.network import ClientNetwork

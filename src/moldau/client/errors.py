@@ -1,43 +1,10 @@
-"""How talking to a cluster can fail, apart from the codes the cluster itself answers with."""
+"""How talking to a cluster can fail where talking to each of its nodes does (`links/errors`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
-from moldau.errors import ErrorCode, KafkaError, MoldauError
-
-
-class ConnectionFailed(KafkaError):
-    """A node could not be reached, or the connection ended before the answer came. Worth another try elsewhere."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(ErrorCode.NETWORK_EXCEPTION, message)
-
-
-class RequestTimedOut(KafkaError):
-    """No answer in the time allowed. Whether the request took effect is not known."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(ErrorCode.REQUEST_TIMED_OUT, message)
-
-
-class TlsFailed(KafkaError):
-    """There is no TLS with this node: a certificate is not accepted, or it speaks something else. It will not pass."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(ErrorCode.NETWORK_EXCEPTION, message)
-
-    @property
-    def retriable(self) -> bool:
-        return False
-
-
-class UnsupportedRequest(KafkaError):
-    """The node offers no version of the request that is also spoken here."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(ErrorCode.UNSUPPORTED_VERSION, message)
+from moldau.errors import MoldauError
 
 
 class NoBrokerAnswers(MoldauError):
@@ -48,13 +15,3 @@ class NoBrokerAnswers(MoldauError):
         super().__init__(f"No broker answers at {where}" + (f": {reason}." if reason else "."))
         self.addresses = tuple(addresses)
         self.reason = reason
-
-
-_NOT_LET_IN: Final = frozenset(
-    {ErrorCode.SASL_AUTHENTICATION_FAILED, ErrorCode.UNSUPPORTED_SASL_MECHANISM, ErrorCode.ILLEGAL_SASL_STATE}
-)
-
-
-def not_let_in(error: BaseException | None) -> bool:
-    """Whether a connection failed over who we are or who the node is: then another try says the same."""
-    return isinstance(error, TlsFailed) or (isinstance(error, KafkaError) and error.code in _NOT_LET_IN)

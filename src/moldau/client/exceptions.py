@@ -6,7 +6,7 @@ that Python programs know from kafka-python.
 
 from __future__ import annotations
 
-from moldau.client.errors import ConnectionFailed, NoBrokerAnswers, RequestTimedOut, TlsFailed
+from moldau.client.errors import NoBrokerAnswers
 from moldau.errors import KafkaError, MoldauError
 from moldau.errors.named import (
     BY_CODE,
@@ -17,6 +17,7 @@ from moldau.errors.named import (
     NoBrokersAvailable,
     SslAuthenticationError,
 )
+from moldau.links.errors import ConnectionFailed, RequestTimedOut, TlsFailed
 
 
 def named(error: BaseException) -> BaseException:

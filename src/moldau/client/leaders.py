@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any, TypeGuard, TypeVar
 
 from moldau.client.conversation import NOT_THERE, Ask, AskAll, Conversation, Learn, Pause
-from moldau.client.errors import RequestTimedOut
 from moldau.client.metadata import ClusterView
 from moldau.errors import ErrorCode, KafkaError
+from moldau.links.errors import RequestTimedOut
 from moldau.types import TopicPartition
 
 Question = TypeVar("Question")

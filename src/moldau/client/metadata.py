@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from moldau.client.addresses import Address
 from moldau.errors import ErrorCode, KafkaError, error_code
+from moldau.links.addresses import Address
 from moldau.protocol.messages.metadata import MetadataResponse, MetadataResponsePartition, MetadataResponseTopic
 from moldau.types import NO_EPOCH, NO_LEADER, ZERO_UUID, TopicPartition, Uuid
 

@@ -10,17 +10,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from moldau.client.addresses import Address
 from moldau.client.backoff import Backoff
-from moldau.client.chance import shuffle
+from moldau.client.chance import random, shuffle
 from moldau.client.conversation import ANY_NODE, CONTROLLER, Ask, Conversation, Learn
 from moldau.client.driver import ConversationDriver, into
-from moldau.client.errors import ConnectionFailed, NoBrokerAnswers, not_let_in
-from moldau.client.link import Link
+from moldau.client.errors import NoBrokerAnswers
 from moldau.client.metadata import ClusterView
 from moldau.client.security import OPEN, Security
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, MoldauError, error_code
+from moldau.links.addresses import Address
+from moldau.links.errors import ConnectionFailed, not_let_in
+from moldau.links.link import Link
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from moldau.runtime.ports import Clock, Loop, Network, TimerHandle
 
@@ -138,6 +139,7 @@ class ClientNetwork:
                 client_id=self.client_id,
                 connect_timeout=self._connect_timeout,
                 lost=lambda link, error: self._lost(link, channel),
+                chance=random,
                 security=self._security,
             )
             link.ready.then(self._stands)

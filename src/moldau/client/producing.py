@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from moldau.client.conversation import Ask, Conversation, Learn, Pause, retrying
-from moldau.client.errors import UnsupportedRequest
 from moldau.client.leaders import ask_leaders, by_topic
 from moldau.client.metadata import ClusterView, TopicView
 from moldau.errors import ErrorCode, KafkaError, error_code
+from moldau.links.errors import UnsupportedRequest
 from moldau.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from moldau.protocol.messages.produce import (
     PartitionProduceData,

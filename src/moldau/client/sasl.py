@@ -14,9 +14,10 @@ from abc import ABC, abstractmethod
 from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 
 from moldau.errors import ErrorCode, KafkaError
+from moldau.links.security import Mechanism
 
 _NO_CHANNEL_BINDING: Final = "n,,"
 _SEPARATOR: Final = "\x01"
@@ -24,17 +25,6 @@ _SEPARATOR: Final = "\x01"
 # Fewer would let whoever listens try passwords too fast; more would let a false broker keep us busy.
 _FEWEST_ITERATIONS: Final = 4096
 _MOST_ITERATIONS: Final = 1 << 24
-
-
-class Mechanism(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    def first(self) -> bytes: ...
-
-    def answer(self, challenge: bytes) -> bytes | None:
-        """KafkaError when the broker's token is not acceptable."""
-        ...
 
 
 class AbstractTokenProvider(ABC):

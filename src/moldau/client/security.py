@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from moldau.client.addresses import Address
+from moldau.links.addresses import Address
 from moldau.runtime.ports import Tls
 
 if TYPE_CHECKING:
     import ssl
 
-    from moldau.client.sasl import Mechanism
+    from moldau.links.security import Mechanism
 
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 

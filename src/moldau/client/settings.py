@@ -12,11 +12,10 @@ from difflib import get_close_matches
 from itertools import count
 from typing import Any, Final
 
-from moldau.client.addresses import Address, AddressError, parse_bootstrap
 from moldau.client.background import Background
 from moldau.client.backoff import Backoff
 from moldau.client.conversation import Conversation, Learn, Pause
-from moldau.client.errors import ConnectionFailed, NoBrokerAnswers
+from moldau.client.errors import NoBrokerAnswers
 from moldau.client.exceptions import named
 from moldau.client.metadata import ClusterView
 from moldau.client.network import ClientNetwork
@@ -24,6 +23,8 @@ from moldau.client.security import SETTINGS as SECURITY
 from moldau.client.security import Security, read_security
 from moldau.errors import KafkaError, MoldauError
 from moldau.errors.named import KafkaConfigurationError, KafkaConnectionError, NoBrokersAvailable
+from moldau.links.addresses import Address, AddressError, parse_bootstrap
+from moldau.links.errors import ConnectionFailed
 
 _numbers = count(1)
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
-from moldau.client.addresses import Address
 from moldau.client.backoff import Backoff
 from moldau.client.conversation import Conversation
 from moldau.client.network import ClientNetwork
 from moldau.client.settings import find_cluster
 from moldau.deferred import Deferred
+from moldau.links.addresses import Address
 from moldau.simulation.runtime import SimulatedRuntime
 
 T = TypeVar("T")

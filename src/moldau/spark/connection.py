@@ -6,9 +6,9 @@ costs more than a small task itself, so a worker keeps what it opened.
 
 from __future__ import annotations
 
-from moldau.client.addresses import AddressError, parse_bootstrap
 from moldau.client.backoff import Backoff
 from moldau.client.cluster import Cluster
+from moldau.links.addresses import AddressError, parse_bootstrap
 from moldau.spark.options import OptionError, Options
 from moldau.spark.security import security_options
 

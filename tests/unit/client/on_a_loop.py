@@ -6,13 +6,13 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
-from moldau.client.addresses import Address
 from moldau.client.background import Background
 from moldau.client.backoff import Backoff
 from moldau.client.conversation import Conversation
-from moldau.client.link import Link
 from moldau.client.network import ClientNetwork
 from moldau.deferred import Deferred
+from moldau.links.addresses import Address
+from moldau.links.link import Link
 
 PATIENCE = 60.0
 
@@ -64,6 +64,7 @@ class OnALoop:
                 client_id="tester",
                 connect_timeout=connect_timeout,
                 lost=lambda link, error: self.losses.append((link, error)),
+                chance=lambda: 0.5,
                 **options,
             )
 

@@ -9,7 +9,7 @@ from struct import Struct
 from types import TracebackType
 from typing import Any
 
-from moldau.client.addresses import Address
+from moldau.links.addresses import Address
 from moldau.protocol.api import REQUESTS, ApiKey, request_header_version, response_header_version
 from moldau.protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from moldau.protocol.messages.metadata import (

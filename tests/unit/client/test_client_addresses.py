@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moldau.client.addresses import Address, AddressError, parse_address, parse_bootstrap
+from moldau.links.addresses import Address, AddressError, parse_address, parse_bootstrap
 
 
 def test_several_addresses_in_order_without_repeats() -> None:

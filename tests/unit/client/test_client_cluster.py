@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from scripted_peer import HANG_UP, Handler, ScriptedPeer, metadata
 
-from moldau.client.addresses import Address
 from moldau.client.admin import (
     LATEST,
     ConfigChange,
@@ -30,6 +29,7 @@ from moldau.client.cluster import Cluster
 from moldau.client.conversation import Conversation, Pause
 from moldau.client.errors import NoBrokerAnswers
 from moldau.errors import ErrorCode, KafkaError
+from moldau.links.addresses import Address
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
 from moldau.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsResponse

@@ -10,10 +10,10 @@ from on_a_loop import OnALoop
 from scripted_peer import HANG_UP, SILENCE, ScriptedPeer, metadata
 
 from moldau.client.conversation import Ask, AskAll, Conversation, Learn, Pause, retrying
-from moldau.client.errors import ConnectionFailed, RequestTimedOut
 from moldau.client.metadata import ClusterView
 from moldau.client.network import ClientNetwork
 from moldau.errors import ErrorCode, KafkaError
+from moldau.links.errors import ConnectionFailed, RequestTimedOut
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from moldau.protocol.messages.metadata import MetadataRequest

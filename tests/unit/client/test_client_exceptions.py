@@ -10,9 +10,10 @@ import pytest
 
 import moldau
 from moldau import errors
-from moldau.client.errors import ConnectionFailed, NoBrokerAnswers, RequestTimedOut
+from moldau.client.errors import NoBrokerAnswers
 from moldau.client.exceptions import named
 from moldau.errors.named import BY_CODE, for_code
+from moldau.links.errors import ConnectionFailed, RequestTimedOut
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

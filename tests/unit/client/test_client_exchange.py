@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from moldau.client.errors import ConnectionFailed, UnsupportedRequest
-from moldau.client.exchange import Exchange
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
+from moldau.links.errors import ConnectionFailed, UnsupportedRequest
+from moldau.links.exchange import Exchange
 from moldau.protocol.api import ApiKey, request_header_version, response_header_version
 from moldau.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
 from moldau.protocol.messages.delete_records import DeleteRecordsRequest

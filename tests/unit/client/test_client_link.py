@@ -13,10 +13,10 @@ from on_a_loop import PATIENCE, OnALoop
 from scram_broker import ScramBroker, broker_with, secured_by
 from scripted_peer import HANG_UP, SILENCE, ScriptedPeer, api_versions, metadata
 
-from moldau.client.addresses import Address
-from moldau.client.errors import ConnectionFailed, RequestTimedOut, UnsupportedRequest
-from moldau.client.link import Link
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
+from moldau.links.addresses import Address
+from moldau.links.errors import ConnectionFailed, RequestTimedOut, UnsupportedRequest
+from moldau.links.link import Link
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.create_topics import CreateTopicsRequest
 from moldau.protocol.messages.metadata import MetadataRequest

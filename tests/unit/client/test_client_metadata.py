@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from scripted_peer import metadata
 
-from moldau.client.addresses import Address
 from moldau.client.metadata import ClusterView, TopicView
 from moldau.errors import ErrorCode, KafkaError
+from moldau.links.addresses import Address
 from moldau.protocol.messages.metadata import MetadataResponse
 from moldau.types import TopicPartition
 

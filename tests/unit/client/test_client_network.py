@@ -11,12 +11,13 @@ from on_a_loop import PATIENCE, OnALoop
 from scram_broker import ScramBroker, broker_with, secured_by
 from scripted_peer import HANG_UP, SILENCE, ScriptedPeer, metadata
 
-from moldau.client.addresses import Address
 from moldau.client.conversation import CONTROLLER, Ask, Learn
-from moldau.client.errors import ConnectionFailed, NoBrokerAnswers
+from moldau.client.errors import NoBrokerAnswers
 from moldau.client.metadata import ClusterView
 from moldau.client.network import ClientNetwork
 from moldau.errors import ErrorCode, KafkaError
+from moldau.links.addresses import Address
+from moldau.links.errors import ConnectionFailed
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from moldau.protocol.messages.metadata import MetadataResponse

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from scripted_peer import HANG_UP, Handler, ScriptedPeer, metadata
 
-from moldau.client.addresses import Address
 from moldau.client.backoff import Backoff
 from moldau.client.cluster import Cluster
 from moldau.client.consumer.partition_reader import PartitionReader
 from moldau.errors import ErrorCode, KafkaError
+from moldau.links.addresses import Address
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from moldau.protocol.records import encode_batch

@@ -11,8 +11,8 @@ import pytest
 from scripted_peer import SILENCE, ScriptedPeer, metadata
 
 from moldau import KafkaProducer, errors
-from moldau.client.addresses import Address
 from moldau.errors import ErrorCode
+from moldau.links.addresses import Address
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.init_producer_id import InitProducerIdResponse
 from moldau.protocol.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse

@@ -12,8 +12,8 @@ from moldau.client.consumer.assignors import CooperativeStickyAssignor, RangePar
 from moldau.client.consumer.membership import Joined
 from moldau.client.consumer.rebalancing import Rebalancer
 from moldau.client.consumer.subscription import Subscription
-from moldau.client.errors import RequestTimedOut
 from moldau.errors import KafkaTimeoutError
+from moldau.links.errors import RequestTimedOut
 from moldau.types import TopicPartition
 
 ONE, TWO, THREE = (TopicPartition("moldau", number) for number in range(3))

@@ -10,13 +10,13 @@ import pytest
 from scripted_peer import ScriptedPeer, metadata
 from written_broker import Broker
 
-from moldau.client.addresses import Address
 from moldau.client.backoff import Backoff
 from moldau.client.cluster import Cluster
 from moldau.client.partitioner import partition_for_key
 from moldau.client.producer.topic_writer import TopicWriter
 from moldau.client.producing import ALL
 from moldau.errors import ErrorCode, KafkaError
+from moldau.links.addresses import Address
 from moldau.protocol.api import ApiKey
 from moldau.protocol.records import Compression, read_header
 

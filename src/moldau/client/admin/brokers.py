@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from moldau.client.conversation import Ask, AskAll, Conversation, Learn, retrying
-from moldau.client.errors import UnsupportedRequest
 from moldau.client.metadata import ClusterView
-from moldau.client.versions import ByVersion
 from moldau.errors import ErrorCode, KafkaError, error_code
+from moldau.links.errors import UnsupportedRequest
+from moldau.links.versions import ByVersion
 from moldau.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from moldau.protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,

@@ -8,8 +8,8 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from moldau.client.conversation import ANY_NODE, CONTROLLER, Ask, AskAll, Conversation, Learn, first_error, retrying
-from moldau.client.versions import ByVersion
 from moldau.errors import ErrorCode, KafkaError, error_code
+from moldau.links.versions import ByVersion
 from moldau.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from moldau.client.conversation import NOT_THERE, Ask, AskAll, Conversation, Learn, retrying
-from moldau.client.errors import UnsupportedRequest
 from moldau.client.leaders import by_topic
 from moldau.client.metadata import ClusterView
-from moldau.client.versions import ByVersion
 from moldau.errors import ErrorCode, KafkaError, ProtocolError, error_code
+from moldau.links.errors import UnsupportedRequest
+from moldau.links.versions import ByVersion
 from moldau.protocol.messages import consumer_group_describe as consumer
 from moldau.protocol.messages import describe_groups as classic
 from moldau.protocol.messages import offset_commit as commits

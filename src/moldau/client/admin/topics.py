@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from moldau.client.conversation import CONTROLLER, Ask, Conversation, Learn, retrying
 from moldau.client.metadata import ClusterView, TopicView
-from moldau.client.versions import ByVersion
 from moldau.errors import ErrorCode, KafkaError, error_code
+from moldau.links.versions import ByVersion
 from moldau.protocol.messages.create_partitions import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 from moldau.client.conversation import Ask, AskAll, Conversation, Learn, retrying
 from moldau.client.leaders import ask_leaders, by_topic
 from moldau.client.metadata import ClusterView
-from moldau.client.versions import ByVersion
 from moldau.errors import ErrorCode, KafkaError, error_code
+from moldau.links.versions import ByVersion
 from moldau.protocol.messages import describe_producers as producers
 from moldau.protocol.messages import describe_transactions as describing
 from moldau.protocol.messages import write_txn_markers as markers

@@ -22,11 +22,11 @@ from moldau.client.consumer.fetched import Deserializers, FetchedRecords
 from moldau.client.consumer.sessions import ASIDE, MAIN, FetchesInFlight, FetchSession, Wanted
 from moldau.client.consumer.validation import EpochEnd, PositionValidator, needs_validation
 from moldau.client.exceptions import named
-from moldau.client.link import Link
 from moldau.client.metadata import ClusterView
 from moldau.client.network import ClientNetwork
 from moldau.client.waiting import Monitor
 from moldau.errors import ErrorCode, KafkaError, MoldauError, ProtocolError, error_code
+from moldau.links.link import Link
 from moldau.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from moldau.types import NO_EPOCH, ZERO_UUID, TopicPartition
 

@@ -23,8 +23,8 @@ from moldau.client.conversation import Ask, Conversation, Learn, Pause
 from moldau.client.coordinators import CoordinatorOf, CoordinatorType
 from moldau.client.metadata import ClusterView
 from moldau.client.network import ClientNetwork
-from moldau.client.versions import ByVersion
 from moldau.errors import ErrorCode, KafkaError, error_code
+from moldau.links.versions import ByVersion
 from moldau.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from moldau.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from moldau.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity

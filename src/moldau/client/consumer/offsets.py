@@ -9,9 +9,9 @@ from moldau.client.conversation import Ask, Conversation
 from moldau.client.coordinators import CoordinatorOf, CoordinatorType, check_code
 from moldau.client.leaders import by_topic
 from moldau.client.structs import OffsetAndMetadata
-from moldau.client.versions import ByVersion
 from moldau.errors import ErrorCode, KafkaError, error_code
 from moldau.errors.named import CommitFailedError
+from moldau.links.versions import ByVersion
 from moldau.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,

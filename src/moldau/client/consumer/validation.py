@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from moldau.client.consumer.fetch_state import FetchState
 from moldau.client.conversation import Ask, Conversation
-from moldau.client.errors import UnsupportedRequest
 from moldau.client.leaders import ask_leaders, by_topic
 from moldau.client.metadata import ClusterView
 from moldau.client.structs import OffsetAndMetadata
 from moldau.errors import ErrorCode, KafkaError, error_code
 from moldau.errors.named import LogTruncationError
+from moldau.links.errors import UnsupportedRequest
 from moldau.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,

@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 from moldau.client.background import Background
 from moldau.client.conversation import Conversation, Learn
-from moldau.client.errors import ConnectionFailed, RequestTimedOut
 from moldau.client.exceptions import named
 from moldau.client.metadata import check_topic
 from moldau.client.network import ClientNetwork
@@ -33,6 +32,7 @@ from moldau.client.structs import ConsumerGroupMetadata, OffsetAndMetadata
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, MoldauError
 from moldau.errors.named import IllegalStateError, KafkaTimeoutError, for_code
+from moldau.links.errors import ConnectionFailed, RequestTimedOut
 from moldau.types import TopicPartition
 
 _FOREVER = 1e9

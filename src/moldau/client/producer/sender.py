@@ -15,9 +15,7 @@ from math import inf
 from typing import Any, Final
 
 from moldau._speed.layout import HEADER_SIZE
-from moldau.client.errors import ConnectionFailed
 from moldau.client.exceptions import named
-from moldau.client.link import Link
 from moldau.client.metadata import ClusterView
 from moldau.client.network import ClientNetwork
 from moldau.client.producer.batch import Batch
@@ -29,6 +27,8 @@ from moldau.client.producer.requests import Outcome, produce_request, read_outco
 from moldau.client.waiting import Monitor
 from moldau.errors import ErrorCode, KafkaError
 from moldau.errors.named import KafkaTimeoutError
+from moldau.links.errors import ConnectionFailed
+from moldau.links.link import Link
 from moldau.protocol.records import Compression
 from moldau.runtime.ports import TimerHandle
 from moldau.types import NO_OFFSET, TopicPartition

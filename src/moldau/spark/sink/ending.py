@@ -8,8 +8,8 @@ from typing import Final
 from moldau.client.admin.transactions import describe_transaction
 from moldau.client.conversation import Ask, AskAll, Conversation, Learn, Pause
 from moldau.client.coordinators import MOVED, CoordinatorType
-from moldau.client.versions import ByVersion
 from moldau.errors import ErrorCode, KafkaError, error_code
+from moldau.links.versions import ByVersion
 from moldau.protocol.messages.end_txn import EndTxnRequest
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from moldau.spark.sink.ledger import Opened

@@ -16,12 +16,12 @@ from uuid import uuid4
 
 from moldau.client.conversation import Ask, Conversation, Pause
 from moldau.client.coordinators import CHANNEL, MOVED, CoordinatorOf, CoordinatorType, check_code
-from moldau.client.errors import ConnectionFailed, RequestTimedOut
 from moldau.client.exceptions import named
 from moldau.client.network import ClientNetwork
 from moldau.client.producer.batch import Identity
 from moldau.client.producer.transactions import TransactionManager
 from moldau.errors import ErrorCode, KafkaError, MoldauError
+from moldau.links.errors import ConnectionFailed, RequestTimedOut
 from moldau.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from moldau.spark.options import OptionError
 from moldau.spark.sink.content import Content, content_of

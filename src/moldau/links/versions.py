@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from moldau.client.errors import UnsupportedRequest
+from moldau.links.errors import UnsupportedRequest
 from moldau.protocol.api import ApiKey
 from moldau.protocol.message import Message
 from moldau.protocol.messages.api_versions import ApiVersionsResponse

@@ -10,14 +10,13 @@ from collections.abc import Callable
 from math import inf
 from typing import Final
 
-from moldau.client.addresses import Address
-from moldau.client.chance import random
-from moldau.client.errors import ConnectionFailed, RequestTimedOut, TlsFailed
-from moldau.client.exchange import Call, Exchange
-from moldau.client.security import OPEN, Security
-from moldau.client.versions import NodeVersions, Request, api_name
 from moldau.deferred import Deferred
 from moldau.errors import MoldauError
+from moldau.links.addresses import Address
+from moldau.links.errors import ConnectionFailed, RequestTimedOut, TlsFailed
+from moldau.links.exchange import Call, Exchange
+from moldau.links.security import OPEN, Security
+from moldau.links.versions import NodeVersions, Request, api_name
 from moldau.runtime.ports import Clock, Network, Transport
 
 # Answers are bounded by what was asked for (a fetch by its max bytes). This limit is for peers that are no broker at
@@ -40,6 +39,7 @@ class Link:
         client_id: str,
         connect_timeout: float,
         lost: Callable[[Link, MoldauError], None],
+        chance: Callable[[], float],
         security: Security = OPEN,
     ) -> None:
         self.address = address
@@ -48,6 +48,7 @@ class Link:
         self.produce_in_flight = 0
         self._clock = clock
         self._lost = lost
+        self._chance = chance
         self._deadlines: dict[Call, float] = {}
         self._connect_deadline = clock.monotonic() + connect_timeout
         self._used = clock.monotonic()
@@ -140,7 +141,7 @@ class Link:
             self._transport.send(outgoing)
         if self._exchange.session_lifetime and self._renew_at == inf:
             # Well before its end, and not all connections at once.
-            share = 0.85 + 0.1 * random()
+            share = 0.85 + 0.1 * self._chance()
             self._renew_at = self._clock.monotonic() + self._exchange.session_lifetime * share
         if self._exchange.ready and not self.ready.settled:
             self.ready.resolve(self)

@@ -14,21 +14,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moldau import __version__
-from moldau.client.versions import NodeVersions, Request, api_name
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, MoldauError, ProtocolError, error_code
+from moldau.links.security import Mechanism
+from moldau.links.versions import NodeVersions, Request, api_name
 from moldau.protocol.api import RESPONSES, ApiKey, request_header_version, response_header_version
 from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from moldau.protocol.messages.request_header import RequestHeader
 from moldau.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from moldau.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from moldau.protocol.wire import Reader
-
-if TYPE_CHECKING:
-    from moldau.client.sasl import Mechanism
 
 _LENGTH = Struct(">i")
 _CORRELATION_AND_ERROR = Struct(">ih")

@@ -1,0 +1,23 @@
+"""How long to wait before trying again: doubling up to a limit, with jitter so that nobody marches in step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True, frozen=True)
+class Backoff:
+    """Kafka's rule (`retry.backoff.ms`, `retry.backoff.max.ms`): times two per attempt, twenty per cent either way."""
+
+    first: float = 0.1
+    limit: float = 1.0
+    factor: float = 2.0
+    jitter: float = 0.2
+    chance: Callable[[], float] = field(kw_only=True)
+
+    def delay(self, attempt: int) -> float:
+        """Seconds to wait after failed attempt number `attempt`, counted from 0."""
+        # The exponent is capped because a float overflows long before a patient caller stops counting.
+        plain = min(self.first * self.factor ** min(attempt, 64), self.limit)
+        return plain * (1 + self.jitter * (2 * self.chance() - 1))

@@ -1,0 +1,232 @@
+"""How a node asks others: by address, on connections that are made when they are needed.
+
+Each address has lanes, each lane one connection. Answers of a connection come in order, so whoever asks what is
+answered late (a fetch that waits for records) does so on a lane of its own and holds back nobody else.
+
+A lane that could not be connected, or was lost, is tried again after a pause that doubles. What is asked meanwhile
+waits for that; so however eagerly somebody repeats himself, a node that is away is called only so often. A request
+without an answer in its time takes its connection with it: nobody knows when the next answer would come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from moldau.deferred import Deferred, failed, pass_on
+from moldau.errors import MoldauError
+from moldau.links.addresses import Address
+from moldau.links.backoff import Backoff
+from moldau.links.errors import ConnectionFailed, RequestTimedOut
+from moldau.links.link import Link
+from moldau.links.security import OPEN, Security
+from moldau.links.versions import NodeVersions, Request, api_name
+from moldau.runtime.ports import Clock, Loop, Network, Random, TimerHandle
+
+# A connection nobody used for so long is replaced before it is used again: the other end closes such ones
+# (`connections.max.idle.ms`, ten minutes), perhaps just now.
+_IDLE_SECONDS: Final = 540.0
+_CHANCE_STEPS: Final = 1 << 20
+
+
+class Peers:
+    """`ask` never raises: whatever is wrong, the answer says so. All of it runs on the loop's thread."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        loop: Loop,
+        network: Network,
+        random: Random,
+        client_id: str,
+        *,
+        request_timeout: float = 30.0,
+        connect_timeout: float = 10.0,
+        backoff_first: float = 0.05,
+        backoff_limit: float = 1.0,
+        security: Security = OPEN,
+    ) -> None:
+        self.request_timeout = request_timeout
+        self._chance: Callable[[], float] = lambda: random.below(_CHANCE_STEPS) / _CHANCE_STEPS
+        self._clock = clock
+        self._loop = loop
+        self._network = network
+        self._client_id = client_id
+        self._connect_timeout = connect_timeout
+        self._backoff = Backoff(backoff_first, backoff_limit, chance=self._chance)
+        self._security = security
+        self._lanes: dict[tuple[Address, str], _Lane] = {}
+        self._closed = False
+
+    def ask(
+        self,
+        address: Address,
+        request: Request,
+        *,
+        timeout: float | None = None,
+        lane: str = "",
+        at_most: int | None = None,
+    ) -> Deferred[Any]:
+        """The answer, in the highest version both ends know (not above `at_most`), or the MoldauError it ended in.
+
+        `timeout` counts from now, over everything: the pause before another try, the connection, the answer.
+        """
+        if self._closed:
+            return failed(ConnectionFailed("This node talks to nobody any more: it is being stopped."))
+        seconds = self.request_timeout if timeout is None else timeout
+        return self._lane(address, lane).ask(request, seconds, at_most)
+
+    def versions(self, address: Address, lane: str = "") -> NodeVersions | None:
+        """What the node there speaks; None while there is no connection to it."""
+        there = self._lanes.get((address, lane))
+        return None if there is None or there.link is None else there.link.versions
+
+    def forget(self, address: Address) -> None:
+        """Ends all connections to an address: nobody is expected there any more."""
+        for key in [key for key in self._lanes if key[0] == address]:
+            self._lanes.pop(key).close(f"{address} is not talked to any more.")
+
+    def close(self) -> None:
+        """What waits for an answer fails, and so does whatever is asked from now on."""
+        self._closed = True
+        lanes, self._lanes = self._lanes, {}
+        for lane in lanes.values():
+            lane.close("This node is being stopped.")
+
+    def _lane(self, address: Address, name: str) -> _Lane:
+        lane = self._lanes.get((address, name))
+        if lane is None:
+            lane = self._lanes[address, name] = _Lane(
+                address, self._clock, self._loop, self._backoff, lambda lost: self._connect(address, lost)
+            )
+        return lane
+
+    def _connect(self, address: Address, lost: Callable[[Link, MoldauError], None]) -> Link:
+        link = Link(
+            address,
+            self._network,
+            self._clock,
+            client_id=self._client_id,
+            connect_timeout=self._connect_timeout,
+            lost=lost,
+            chance=self._chance,
+            security=self._security,
+        )
+        limit = self._loop.call_later(
+            self._connect_timeout, lambda: link.give_up(ConnectionFailed(f"{address} does not answer: timed out."))
+        )
+        link.ready.then(lambda _link, _error: limit.cancel())
+        return link
+
+
+class _Question:
+    """Asked while there is no connection and none may be tried yet."""
+
+    __slots__ = ("answer", "at_most", "deadline", "limit", "request")
+
+    def __init__(self, request: Request, at_most: int | None, deadline: float) -> None:
+        self.request = request
+        self.at_most = at_most
+        self.deadline = deadline
+        self.answer: Deferred[Any] = Deferred()
+        self.limit: TimerHandle
+
+
+class _Lane:
+    def __init__(
+        self,
+        address: Address,
+        clock: Clock,
+        loop: Loop,
+        backoff: Backoff,
+        connect: Callable[[Callable[[Link, MoldauError], None]], Link],
+    ) -> None:
+        self.link: Link | None = None
+        self._address = address
+        self._clock = clock
+        self._loop = loop
+        self._backoff = backoff
+        self._connect = connect
+        self._failures = 0
+        self._waiting: list[_Question] = []
+        # Runs while no further connection may be tried.
+        self._pause: TimerHandle | None = None
+
+    def ask(self, request: Request, seconds: float, at_most: int | None) -> Deferred[Any]:
+        if self._pause is not None:
+            return self._wait(request, seconds, at_most)
+        return self._send(request, seconds, at_most)
+
+    def _send(self, request: Request, seconds: float, at_most: int | None) -> Deferred[Any]:
+        try:
+            link = self._usable_link()
+        except (OSError, ValueError) as error:  # no descriptor is left, or the host is no name at all
+            self._hold_back()
+            return failed(ConnectionFailed(f"{self._address} cannot be called: {error}."))
+        call = link.ask(request, seconds, at_most=at_most)
+        if not call.settled:
+            limit = self._loop.call_later(seconds, lambda: link.give_up(self._silent(request)))
+            call.then(lambda _value, _error: limit.cancel())
+        return call
+
+    def _usable_link(self) -> Link:
+        link = self.link
+        if link is not None:
+            idle = link.idle_since
+            if idle is None or self._clock.monotonic() - idle <= _IDLE_SECONDS:
+                return link
+            self.link = None
+            link.close()
+        link = self.link = self._connect(self._lost)
+        link.ready.then(self._stands)
+        return link
+
+    def _stands(self, link: Link | None, _error: BaseException | None) -> None:
+        if link is not None:
+            self._failures = 0
+
+    def _lost(self, link: Link, _error: MoldauError) -> None:
+        if self.link is not link:
+            return
+        self.link = None
+        self._hold_back()
+
+    def _hold_back(self) -> None:
+        pause = self._backoff.delay(self._failures)
+        self._failures += 1
+        self._pause = self._loop.call_later(pause, self._try_again)
+
+    # ------------------------------------------------------------------------------------------- while it has to wait
+
+    def _wait(self, request: Request, seconds: float, at_most: int | None) -> Deferred[Any]:
+        question = _Question(request, at_most, self._clock.monotonic() + seconds)
+        question.limit = self._loop.call_later(seconds, lambda: self._expire(question))
+        self._waiting.append(question)
+        return question.answer
+
+    def _expire(self, question: _Question) -> None:
+        self._waiting.remove(question)
+        question.answer.fail(self._silent(question.request))
+
+    def _try_again(self) -> None:
+        self._pause = None
+        waiting, self._waiting = self._waiting, []
+        now = self._clock.monotonic()
+        for question in waiting:
+            question.limit.cancel()
+            pass_on(self.ask(question.request, max(question.deadline - now, 0.001), question.at_most), question.answer)
+
+    def _silent(self, request: Request) -> MoldauError:
+        return RequestTimedOut(f"{self._address} did not answer {api_name(request.API_KEY)} in time.")
+
+    def close(self, reason: str) -> None:
+        if self._pause is not None:
+            self._pause.cancel()
+            self._pause = None
+        link, self.link = self.link, None
+        waiting, self._waiting = self._waiting, []
+        if link is not None:
+            link.give_up(ConnectionFailed(reason))
+        for question in waiting:
+            question.limit.cancel()
+            question.answer.fail(ConnectionFailed(reason))

@@ -1,0 +1,46 @@
+"""What a link has to know about security: how it is encrypted and how it proves who asks.
+
+Which certificates and passwords these are is the business of whoever makes the link (`client/security`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from moldau.links.addresses import Address
+from moldau.runtime.ports import Tls
+
+
+class Mechanism(Protocol):
+    """One authentication by SASL: the opening token, then the reply to each of the node's, None at the end."""
+
+    @property
+    def name(self) -> str: ...
+
+    def first(self) -> bytes: ...
+
+    def answer(self, challenge: bytes) -> bytes | None:
+        """KafkaError when the node's token is not acceptable."""
+        ...
+
+
+class Security(Protocol):
+    @property
+    def mechanism(self) -> Callable[[], Mechanism] | None:
+        """Makes what authenticates one connection; None where nobody wants to know who we are."""
+        ...
+
+    def tls(self, address: Address) -> Tls | None: ...
+
+
+class _Open:
+    """Neither encrypted nor authenticated: PLAINTEXT."""
+
+    mechanism: Callable[[], Mechanism] | None = None
+
+    def tls(self, address: Address) -> Tls | None:
+        return None
+
+
+OPEN: Final[Security] = _Open()

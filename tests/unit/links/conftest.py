@@ -1,0 +1,8 @@
+"""The peers of these tests are those of the clients' tests."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent.parent / "client"))
