@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from moldau.client.partitioner import murmur2
-from moldau.client.partitioning import ClusterMetadata, DefaultPartitioner, Partitioner, StickyPartitioner
+from moldau.client.partitioner import ClusterMetadata, DefaultPartitioner, Partitioner, StickyPartitioner, murmur2
 
 __all__ = ["ClusterMetadata", "DefaultPartitioner", "Partitioner", "StickyPartitioner", "murmur2"]

@@ -13,7 +13,7 @@ from moldau.client.chance import randrange
 from moldau.client.conversation import Ask, Conversation, Learn
 from moldau.client.coordinators import CoordinatorType, find_coordinator
 from moldau.client.metadata import ClusterView
-from moldau.client.partitioning import ClusterMetadata
+from moldau.client.partitioner import ClusterMetadata
 from moldau.errors.named import IllegalStateError
 from moldau.links.versions import Request
 

@@ -6,7 +6,7 @@ segments happens here, on the loop. How far each log has been compacted is writt
 its directory, after the last of its segments was replaced: a compaction that a crash cuts short is done again.
 
 What compacted logs are to lose as well, before their start and, if their policy says so, by age and size, they lose
-each time the cleaner looks: a log has one keeper, so that nobody deletes what is being compacted.
+each time the cleaner looks: a log has one who looks after it, so that nobody deletes what is being compacted.
 
 A log that cannot be compacted, because its records are damaged or do not fit the memory, is set aside until the next
 start and reported once; the others go on.

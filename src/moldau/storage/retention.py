@@ -28,7 +28,7 @@ class Logs(Protocol):
     def get(self, partition: TopicPartition) -> Log | None: ...
 
 
-class Keeper(Protocol):
+class Cleaner(Protocol):
     """Who looks after compacted logs."""
 
     @property
@@ -41,9 +41,9 @@ class Keeper(Protocol):
 class RetentionPass:
     """Goes through all logs, a slice at a time. Those that are compacted are the cleaner's, if it runs."""
 
-    def __init__(self, logs: Logs, keeper: Keeper, clock: Clock, slicer: Slicer) -> None:
+    def __init__(self, logs: Logs, cleaner: Cleaner, clock: Clock, slicer: Slicer) -> None:
         self._logs = logs
-        self._keeper = keeper
+        self._cleaner = cleaner
         self._clock = clock
         self._slicer = slicer
         self._running = False
@@ -68,11 +68,11 @@ class RetentionPass:
             self._running = False
 
     def _is_ours(self, log: Log) -> bool:
-        """It may have been deleted since the pass began, or have got another keeper."""
+        """It may have been deleted since the pass began, or be the cleaner's now."""
         return self._logs.get(log.topic_partition) is log and not self._is_kept_elsewhere(log)
 
     def _is_kept_elsewhere(self, log: Log) -> bool:
-        return log.topic_partition in self._keeper.busy or (log.config.compact and self._keeper.keeps)
+        return log.topic_partition in self._cleaner.busy or (log.config.compact and self._cleaner.keeps)
 
 
 def delete_old_segments(log: Log, now_ms: int) -> int:

@@ -264,10 +264,10 @@ def test_retention_leaves_a_log_alone_that_was_deleted_since_the_pass_began(tmp_
         append(log, batch(b"%d" % number))
     clock.now += 3_600_000
 
-    class Keeper:
+    class Cleaner:
         busy, keeps = (), True
 
-    work = RetentionPass(logs, Keeper(), clock, Slicer(Steps(), clock))._pass()
+    work = RetentionPass(logs, Cleaner(), clock, Slicer(Steps(), clock))._pass()
     other = logs.get_or_create(BILLS, ID, config)
     append(other, batch(b"x"))
     next(work)

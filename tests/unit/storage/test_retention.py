@@ -154,7 +154,7 @@ def test_files_are_removed_in_two_steps(tmp_path, clock):
     log.close()
 
 
-class Keeper:
+class Cleaner:
     def __init__(self, *busy, keeps=True):
         self.busy, self.keeps = busy, keeps
 
@@ -203,12 +203,12 @@ class Logs:
         ("both", True, False, False),
     ],
 )
-def test_a_log_has_one_keeper(tmp_path, clock, policy, busy, keeps, goes):
+def test_a_log_is_deleted_or_compacted_by_one(tmp_path, clock, policy, busy, keeps, goes):
     """What is being compacted waits, and what is compacted at all is the cleaner's, if there is one."""
     log = filled(tmp_path, clock, retention_ms=0, compact=policy == "both")
     clock.now += HOUR
-    keeper = Keeper(*[log.topic_partition] * busy, keeps=keeps)
-    RetentionPass(Logs([log]), keeper, clock, Slicer(Turns(), clock)).run()
+    cleaner = Cleaner(*[log.topic_partition] * busy, keeps=keeps)
+    RetentionPass(Logs([log]), cleaner, clock, Slicer(Turns(), clock)).run()
     assert log.log_start_offset == (4 if goes else 0)
     log.close()
 
@@ -225,7 +225,7 @@ def test_a_pass_over_many_logs_takes_many_turns_and_goes_on_after_a_failure(tmp_
     pausing = Slicer(loop, TickingClock(0.00005))
     broken = logs[100].segments.disk = FailingDisk()
     broken.refuse = lambda operation, path: True
-    found = RetentionPass(Logs(logs), Keeper(), clock, pausing)
+    found = RetentionPass(Logs(logs), Cleaner(), clock, pausing)
     found.run()
     assert 0 < sum(log.log_start_offset == 4 for log in logs) < 100
     found.run()  # one at a time
@@ -243,7 +243,7 @@ def test_segments_go_one_by_one_and_none_that_was_written_to_meanwhile(tmp_path,
     log = filled(tmp_path, clock, retention_ms=HOUR // 2)
     clock.now += HOUR
     loop = Turns()
-    RetentionPass(Logs([log]), Keeper(), clock, Slicer(loop, TickingClock(0.003))).run()
+    RetentionPass(Logs([log]), Cleaner(), clock, Slicer(loop, TickingClock(0.003))).run()
     assert 0 < log.log_start_offset < 4, "one segment in a slice"
     append(log, batch(b"fresh", timestamp=clock.now))
     loop.run()
@@ -255,7 +255,7 @@ def test_a_log_that_goes_during_the_pass_is_left_alone(tmp_path, clock):
     log = filled(tmp_path, clock, retention_ms=0)
     clock.now += HOUR
     loop, logs = Turns(), Logs([log])
-    RetentionPass(logs, Keeper(), clock, Slicer(loop, TickingClock(0.003))).run()
+    RetentionPass(logs, Cleaner(), clock, Slicer(loop, TickingClock(0.003))).run()
     start = log.log_start_offset
     logs.logs.clear()
     loop.run()

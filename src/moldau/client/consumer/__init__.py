@@ -8,7 +8,7 @@
     fetch_buffer    what was fetched and not yet handed out; on the application's thread
     position_finder where to begin: committed offsets, then the reset policy
     positions       where the application is, and how it is moved
-    columns         records as columns (`arrow`: as pyarrow's record batches)
+    columns         records as columns, and as pyarrow's record batches
     offsets         conversations of committing, and of asking for what was committed
     committer       commits one after the other, and their callbacks
     commits         commits as an application asks for them, and those made for it
@@ -18,7 +18,7 @@
     subscription    topics by name or by pattern, and which of them are not there yet
     rebalancing     the application's side of membership: when to join, what listeners are told
     interceptors    what an application hangs in between: sees records and commits
-    measures        what is counted
+    counters        what is counted
     settings        what the consumer can be told, with kafka-python's names and defaults
     face            `KafkaConsumer`, which holds these
     partition_reader  ranges of partitions without a consumer, for those who only have offsets

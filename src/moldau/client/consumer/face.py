@@ -17,11 +17,11 @@ from typing import Any, ClassVar
 
 from moldau.client.consumer.columns import ColumnReader
 from moldau.client.consumer.commits import Commits
+from moldau.client.consumer.counters import measured
 from moldau.client.consumer.fetch_buffer import FetchBuffer
 from moldau.client.consumer.fetched import ConsumerRecord
 from moldau.client.consumer.fetcher import Fetcher
 from moldau.client.consumer.interceptors import Interceptors
-from moldau.client.consumer.measures import measured
 from moldau.client.consumer.membership import ClassicMembership
 from moldau.client.consumer.position_finder import PositionFinder
 from moldau.client.consumer.positions import Positions

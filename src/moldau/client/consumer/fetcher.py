@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from moldau.client.admin.offsets import IsolationLevel
+from moldau.client.consumer.counters import Counters
 from moldau.client.consumer.fetch_state import EARLIEST, FetchState, ResetPolicy
 from moldau.client.consumer.fetched import Deserializers, FetchedRecords
 from moldau.client.consumer.sessions import ASIDE, MAIN, FetchesInFlight, FetchSession, Wanted
@@ -67,13 +68,6 @@ class FetchOptions:
 
 # What a fetch was sent for: the turn of each reading, and the leader epoch it was sent with.
 Turns: TypeAlias = dict[FetchState, tuple[int, int]]
-
-
-@dataclass(slots=True)
-class Counters:
-    fetches: int = 0
-    bytes: int = 0
-    records: int = 0
 
 
 class Fetcher:

@@ -18,7 +18,7 @@ from moldau.client.conversation import Conversation, Learn
 from moldau.client.exceptions import named
 from moldau.client.metadata import check_topic
 from moldau.client.network import ClientNetwork
-from moldau.client.partitioning import ClusterMetadata
+from moldau.client.partitioner import ClusterMetadata
 from moldau.client.producer.delivery import FutureRecordMetadata, refused
 from moldau.client.producer.identity import IdempotentIdentity, ProducerIdentity
 from moldau.client.producer.interceptors import Record, failed, failed_to, pass_through

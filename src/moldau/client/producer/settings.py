@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from moldau.client.partitioning import StickyPartitioner
+from moldau.client.partitioner import StickyPartitioner
 from moldau.client.producer.sender import SendingLimits
 from moldau.client.settings import merged
 from moldau.errors.named import KafkaConfigurationError

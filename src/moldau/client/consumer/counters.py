@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from moldau.client.consumer.committer import Committer
-from moldau.client.consumer.fetcher import Fetcher
-from moldau.client.consumer.rebalancing import Rebalancer
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from moldau.client.consumer.committer import Committer
+    from moldau.client.consumer.fetcher import Fetcher
+    from moldau.client.consumer.rebalancing import Rebalancer
 
 Measures = dict[str, dict[str, float]]
+
+
+@dataclass(slots=True)
+class Counters:
+    """Of all fetches."""
+
+    fetches: int = 0
+    bytes: int = 0
+    records: int = 0
 
 
 def measured(fetcher: Fetcher, rebalancer: Rebalancer | None, committer: Committer | None) -> Measures:
