@@ -110,8 +110,14 @@ class Reactor:
         self._from_threads.append(callback)
         # Set after the append and cleared before the drain: a callback is never left without a wake-up.
         if not self._woken:
+            # Not a function of its own: Ctrl-C may strike where one begins, and then nobody would wake the loop again.
             self._woken = True
-            self._wake()
+            try:
+                os.write(self._wake_write, b"\0")
+            except BlockingIOError:
+                pass  # full: the loop has more than enough reason to wake up
+            except OSError:
+                logger.debug("a thread called back after the loop was closed")
 
     def run(self) -> None:
         if self._running:
@@ -287,14 +293,6 @@ class Reactor:
             os.read(self._wake_read, 4096)
         except BlockingIOError:
             pass
-
-    def _wake(self) -> None:
-        try:
-            os.write(self._wake_write, b"\0")
-        except BlockingIOError:
-            pass  # full: the loop has more than enough reason to wake up
-        except OSError:
-            logger.debug("a thread called back after the loop was closed")
 
 
 def _tell_held(callback: Callable[..., None], seconds: float) -> None:

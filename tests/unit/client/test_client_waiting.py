@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import dis
 import gc
+import select
 import sys
 import threading
 from collections.abc import Callable
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 from moldau._speed.reference.delivery import Delivery
-from moldau.client.background import Waiter
+from moldau.client.background import Background, Waiter
+from moldau.client.consumer.committer import Committer
+from moldau.client.consumer.interceptors import Interceptors
 from moldau.client.future import Future
+from moldau.client.structs import OffsetAndMetadata
 from moldau.client.waiting import Latch, Monitor
+from moldau.deferred import Deferred
+from moldau.runtime.reactor import Reactor
+from moldau.types import TopicPartition
 
 PATIENCE = 10.0
+SOME = {TopicPartition("rivers", 0): OffsetAndMetadata(1, "", -1)}
 
 
 class Interruption:
@@ -115,6 +123,60 @@ def test_an_interrupted_wait_leaves_nothing_taken(
         struck = interrupted(wait, at)
         on_another_thread(settle)
     assert at > 2
+
+
+def test_an_interrupted_call_to_the_loop_does_not_keep_it_asleep() -> None:
+    at = 0
+    struck = True
+    while struck:
+        at += 1
+        loop = Reactor()
+        try:
+            struck = interrupted(lambda loop=loop: loop.call_from_thread(print), at)  # type: ignore[misc]
+            loop.call_from_thread(print)
+            woken, _, _ = select.select([loop._wake_read], [], [], 0)
+            assert woken, f"struck at moment {at}, the loop is never woken again"
+        finally:
+            loop.close()
+    assert at > 2
+
+
+def test_an_interrupted_commit_is_not_waited_for_at_the_end() -> None:
+    at = 0
+    struck = True
+    while struck:
+        at += 1
+        looks = 0
+
+        def time_left() -> float:
+            nonlocal looks
+            looks += 1
+            return PATIENCE if looks < 4 else 0.0
+
+        background = Background("interrupted")
+        background.start()
+        try:
+            committer = _committer(background)
+            struck = interrupted(lambda it=committer: it.commit_async(SOME), at)  # type: ignore[misc]
+            committer.finish(time_left)
+            assert looks < 4, f"struck at moment {at}, the end waits for a commit that is not under way"
+        finally:
+            background.close()
+    assert at > 2
+
+
+def _committer(background: Background) -> Committer:
+    """One whose commits are over as soon as they reach the loop."""
+
+    def perform(conversation: Any, _timeout: float) -> Deferred[Any]:
+        done: Deferred[Any] = Deferred()
+        done.resolve({})
+        return done
+
+    network: Any = SimpleNamespace(perform=perform, request_timeout=PATIENCE)
+    group: Any = SimpleNamespace(commit=lambda offsets, who: None)
+    membership: Any = SimpleNamespace(membership=None)
+    return Committer(background, network, group, membership, lambda: SOME, Interceptors([]))
 
 
 def test_a_latch_lets_everybody_through() -> None:

@@ -18,6 +18,7 @@ from moldau.client.exceptions import named
 from moldau.client.future import Future, run
 from moldau.client.network import ClientNetwork
 from moldau.client.structs import OffsetAndMetadata
+from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, MoldauError
 from moldau.errors.named import IllegalArgumentError, KafkaConnectionError, KafkaTimeoutError
 from moldau.types import TopicPartition
@@ -90,15 +91,19 @@ class Committer:
 
     def _begin(self, commit: Commit) -> Future:
         def begin() -> None:
+            # Here and not before: one that Ctrl-C kept from the loop would be waited for at the end, in vain.
+            self._begun.append(commit)
             self._queue.append(commit)
             self._go_on()
 
-        self._begun.append(commit)
         self._background.call(begin)
         return commit.future
 
     def finish(self, time_left: Callable[[], float]) -> None:
         """Waits for what was begun without waiting; a failure is told to whoever began it, and to nobody else."""
+        if self._background.on_thread:
+            return  # a callback there would wait for itself
+        self._background.begin(_nothing).settles(time_left())  # all of it has come to the loop by then
         while (begun := tuple(self._begun)) and time_left() > 0:
             for commit in begun:
                 settles(commit.future, time_left)
@@ -196,6 +201,12 @@ class Committer:
             if each.offset < 0:
                 raise IllegalArgumentError(f"{each.offset} cannot be committed for {where}: offsets begin at 0.")
         return chosen
+
+
+def _nothing() -> Deferred[None]:
+    done: Deferred[None] = Deferred()
+    done.resolve(None)
+    return done
 
 
 def settles(future: Future, time_left: Callable[[], float]) -> bool:
