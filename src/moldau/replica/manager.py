@@ -76,7 +76,6 @@ class ReplicaManager:
         logs.retirement.freed = self.open_refused
         self._defaults = defaults
         self._clock = clock
-        self._loop = loop
         # For operations on very many partitions; shared with all that is long on this node.
         self.slicer = Slicer(loop, clock) if slicer is None else slicer
         self.departures = Departures(self.slicer, self._leave, must_stop)
@@ -91,8 +90,6 @@ class ReplicaManager:
         # Without workers every batch is judged at once, whatever it takes.
         self.preparation = Preparation(workers, clock) if workers is not None else None
         self._watchers: dict[TopicPartition, list[Callable[[int], None]]] = {}
-        # Partitions whose waiting readers are to be looked at in this turn. A dict, for its order.
-        self._stirred: dict[Partition, None] = {}
 
     # ---------------------------------------------------------------------------------------------- finding
 
@@ -322,14 +319,7 @@ class ReplicaManager:
     def wake_readers(self, partition: Partition) -> None:
         """Looks at the waiting fetches of `partition` before this turn of the loop ends. Not at once, so that whoever
         wrote is answered first, and so that what several producers wrote in a turn wakes a reader only once."""
-        if not self._stirred:
-            self._loop.call_soon(self._serve_readers)
-        self._stirred[partition] = None
-
-    def _serve_readers(self) -> None:
-        stirred, self._stirred = self._stirred, {}
-        for partition in stirred:
-            self.fetches.check(partition)
+        self.fetches.check_soon(partition)
 
     def watch(self, place: TopicPartition, listener: Callable[[int], None]) -> None:
         """Tells `listener` the high watermark whenever the partition has moved; for coordinators over their log."""
@@ -389,8 +379,10 @@ class ReplicaManager:
     def _release(self, partition: Partition) -> None:
         """Nobody leads here any more: whoever waits is answered so."""
         partition.is_leader = False
-        for purgatory in (self.produces, self.fetches, self.deletes):
-            purgatory.complete_all(partition)
+        self.produces.complete_all(partition)
+        self.deletes.complete_all(partition)
+        if partition in self.fetches.watched:
+            self.wake_readers(partition)
 
 
 def is_internal(topic: str) -> bool:

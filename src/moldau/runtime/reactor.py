@@ -297,7 +297,7 @@ class Reactor:
 
 def _tell_held(callback: Callable[..., None], seconds: float) -> None:
     """What was called says what it was doing, if it knows; otherwise its name must do."""
-    owner = getattr(callback, "__self__", None)
+    owner = getattr(callback, "__self__", callback)
     doing = getattr(owner, "doing", None)
     what = doing() if doing is not None else getattr(callback, "__qualname__", repr(callback))
     logger.warning("the loop was held for %d ms by %s", seconds * 1000, what)

@@ -86,6 +86,10 @@ class _Return:
         self._result = result
         self._error = error
 
+    def doing(self) -> str:
+        """For whoever wonders why that took long."""
+        return f"what a worker brought to {getattr(self._done, '__qualname__', repr(self._done))}"
+
     def __call__(self) -> None:
         self._workers._busy -= 1
         self._done(self._result, self._error)

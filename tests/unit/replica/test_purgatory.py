@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from moldau.replica.purgatory import PURGE_INTERVAL, DelayedOperation, Purgatory
+from moldau.replica.purgatory import COMPLETED_PER_TURN, PURGE_INTERVAL, DelayedOperation, Purgatory
 
 
 class Timer:
@@ -216,3 +216,58 @@ def test_nothing_is_left_to_wake_up_for_after_a_shutdown(time: FakeTime) -> None
     assert [timer for timer in time.timers if timer.callback is not None] == []
     time.pass_ms(2000)
     assert operation.finished == []
+
+
+class Turns(FakeTime):
+    """What is asked for soon waits for the next turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.soon: list[Callable[[], None]] = []
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        self.soon.append(callback)
+
+    def turn(self) -> None:
+        callbacks, self.soon = self.soon, []
+        for callback in callbacks:
+            callback()
+
+
+def test_what_is_stirred_several_times_is_looked_at_once_and_later() -> None:
+    turns = Turns()
+    purgatory: Purgatory[str] = Purgatory("test", turns, turns)
+    operations = [Waiting(), Waiting()]
+    for operation, key in zip(operations, "ab", strict=True):
+        purgatory.wait(operation, [key], 1000)
+        operation.is_ready = True
+    for key in "abab":
+        purgatory.check_soon(key)
+    assert [operation.finished for operation in operations] == [[], []]
+    turns.turn()
+    assert [operation.finished for operation in operations] == [["done"], ["done"]]
+    assert turns.soon == []
+
+
+def test_very_many_are_answered_some_in_a_turn_and_none_is_forgotten() -> None:
+    turns = Turns()
+    purgatory: Purgatory[str] = Purgatory("test", turns, turns)
+    reluctant = [Waiting() for _ in range(10)]
+    eager = [Waiting() for _ in range(2 * COMPLETED_PER_TURN)]
+    for operation in (*reluctant, *eager):
+        purgatory.wait(operation, ["a"], 60_000)
+    other = Waiting()
+    purgatory.wait(other, ["b"], 60_000)
+    for operation in (*eager, other):
+        operation.is_ready = True
+    purgatory.check_soon("a")
+    purgatory.check_soon("b")
+    served = []
+    while turns.soon:
+        before = sum(len(operation.finished) for operation in (*eager, other))
+        turns.turn()
+        served.append(sum(len(operation.finished) for operation in (*eager, other)) - before)
+    assert max(served) == COMPLETED_PER_TURN
+    assert all(operation.finished == ["done"] for operation in (*eager, other))
+    assert not any(operation.finished for operation in reluctant)
+    assert purgatory.waiting == len(reluctant)

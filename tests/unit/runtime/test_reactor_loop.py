@@ -15,6 +15,7 @@ import time
 import pytest
 
 from moldau.runtime.reactor import Reactor
+from moldau.runtime.workers import ThreadWorkers
 
 
 @pytest.fixture
@@ -291,3 +292,22 @@ def test_whoever_holds_the_loop_is_named(
     assert "held for 200 ms" in told[0] or "held for 199 ms" in told[0]
     assert "slow" in told[0]
     assert told[1].endswith("by a request for too much")
+
+
+def test_what_a_worker_brings_is_named_by_who_takes_it(
+    loop: Reactor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock(monkeypatch)
+    workers = ThreadWorkers(loop.call_from_thread)
+
+    def taken_over(_result: None, _error: BaseException | None) -> None:
+        clock.hold(0.2)
+        loop.stop()
+
+    workers.submit(lambda: None, taken_over)
+    with caplog.at_level(logging.WARNING, logger="moldau.runtime"):
+        loop.run()
+    workers.close()
+    [told] = [record.getMessage() for record in caplog.records]
+    assert told.endswith("taken_over")
+    assert "what a worker brought to" in told

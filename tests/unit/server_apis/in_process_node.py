@@ -129,6 +129,11 @@ class InProcessNode:
         """Hands in one request on a connection of its own; its answer comes to `wire`, now or in a later turn."""
         self._connect(wire).frame(memoryview(frame), 0, len(frame))
 
+    def turn(self) -> None:
+        """One turn of the loop."""
+        self.runtime.loop.call_soon(self.runtime.loop.stop)
+        self.runtime.loop.run()
+
     def turn_until(self, condition: Callable[[], bool]) -> None:
         while not condition():
             self.runtime.loop.call_later(0.002, self.runtime.loop.stop)

@@ -10,6 +10,7 @@ import pytest
 from in_process_node import InProcessNode, Wire, request_frame
 
 from moldau import _speed
+from moldau.protocol.messages.delete_topics import DeleteTopicsRequest
 from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from moldau.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from moldau.protocol.records import Record, encode_batch
@@ -70,3 +71,33 @@ def test_the_producer_hears_first(node: InProcessNode) -> None:
     # Both batches are in the one answer: a turn wakes a reader once.
     for reader in readers:
         assert reader.sent[0].count(b"the value") == 2
+
+
+def test_a_record_that_very_many_wait_for_is_served_over_several_turns(
+    node: InProcessNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one turn nobody else gets more than a few milliseconds, however many consumers there are."""
+    monkeypatch.setattr("moldau.replica.purgatory.COMPLETED_PER_TURN", 3)
+    order: list[str] = []
+    for number in range(10):
+        node.send(OrderedWire(f"reader {number}", order), request_frame(fetch_one_byte(), FETCH_VERSION))
+    node.send(Wire(), request_frame(produce_one(), PRODUCE_VERSION))
+    node.turn()
+    assert len(order) == 3
+    node.turn_until(lambda: len(order) == 10)
+
+
+def test_readers_of_a_topic_that_goes_are_told_over_several_turns(
+    node: InProcessNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("moldau.replica.purgatory.COMPLETED_PER_TURN", 3)
+    order: list[str] = []
+    readers = [OrderedWire(f"reader {number}", order) for number in range(10)]
+    for reader in readers:
+        node.send(reader, request_frame(fetch_one_byte(), FETCH_VERSION))
+    node.send(Wire(), request_frame(DeleteTopicsRequest(topic_names=["t"], timeout_ms=1000), 5))
+    served = [len(order)]
+    while len(order) < 10:
+        node.turn()
+        served.append(len(order))
+    assert max(after - before for before, after in zip(served, served[1:], strict=False)) <= 3
