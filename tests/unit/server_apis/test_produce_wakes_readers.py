@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -100,4 +101,4 @@ def test_readers_of_a_topic_that_goes_are_told_over_several_turns(
     while len(order) < 10:
         node.turn()
         served.append(len(order))
-    assert max(after - before for before, after in zip(served, served[1:], strict=False)) <= 3
+    assert max(after - before for before, after in pairwise(served)) <= 3
