@@ -3,7 +3,8 @@
 A turn: wait for events, serve each ready descriptor once, run what other threads handed in, the callbacks asked for
 with `call_soon` and the timers that are due, and last let everything that was queued for sending leave. Every step
 works on what was there when it began; what it adds waits for the next turn. So no connection, timer or callback can
-keep the others out, however much work it makes for itself.
+keep the others out, however much work it makes for itself. A turn that has served for long leaves the rest of those who
+were ready to the next ones, where they come first: meanwhile small requests that arrived are served on the express way.
 
 A timer is due when its time had come before the descriptors were asked: whatever had arrived by then is read first. So
 somebody who was kept waiting, because the loop was held up, is not taken for silent while his words lie unread.
@@ -23,12 +24,15 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from itertools import count
+from math import inf
 from typing import Final, Protocol
 
 logger = logging.getLogger("moldau.runtime")
 
 # More than this many ready descriptors per turn would delay timers; the rest is ready again in the next turn.
 EVENTS_PER_TURN: Final = 256
+# For so long those who are ready are served in one turn; a large batch takes about twice that.
+SERVING_SECONDS: Final = 0.0003
 # One callback should take a few milliseconds at most; this is far beyond.
 HELD_SECONDS: Final = 0.1
 
@@ -95,6 +99,10 @@ class Reactor:
         # While more descriptors are ready than fit a turn: since when, and how many have had theirs.
         self._round_began = 0.0
         self._round_served = 0
+        # Ready in an earlier turn and not served yet; how many of them had been ready at which time.
+        self._postponed: list[tuple[int, int]] = []
+        self._behind = 0
+        self._behind_since = 0.0
 
     # ------------------------------------------------------------------------------------------ the Loop port
 
@@ -215,7 +223,13 @@ class Reactor:
                 logger.warning(
                     "the loop was held for %d ms by small writes of up to %d connections", held * 1000, len(ready)
                 )
+        if self._postponed:
+            left = self._with_postponed(left)
+        # With more than fit a turn there are other rounds to count.
+        until = now + SERVING_SECONDS if len(ready) < EVENTS_PER_TURN else inf
+        served = 0
         for fd, events in left:
+            served += 1
             # A descriptor closed earlier in this turn may be gone, or belong to a new connection by now;
             # handlers therefore trust what recv and send say, not the event alone.
             handler = handlers.get(fd)
@@ -227,10 +241,16 @@ class Reactor:
                 before, now = now, time.monotonic()
                 if now - before > HELD_SECONDS:
                     _tell_held(handler, now - before)
-        if len(ready) < EVENTS_PER_TURN:
+                if now > until:
+                    break
+        self._postponed = left[served:]
+        if self._postponed:
+            self._note_postponed(polled, served)
+        elif len(ready) < EVENTS_PER_TURN:
             self._heard = polled
-            self._round_served = 0
+            self._round_served = self._behind = 0
         else:
+            self._behind = 0
             self._note_round(polled, len(ready))
         if self._from_threads:
             self._run_from_threads()
@@ -243,6 +263,21 @@ class Reactor:
             senders, self._unflushed = self._unflushed, []
             self._run_all([sender.flush for sender in senders])
 
+    def _with_postponed(self, ready: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Those who wait already before those who came since, each once, with what is known of it now."""
+        now = dict(ready)
+        first = [(fd, now.pop(fd, events)) for fd, events in self._postponed]
+        return first + [entry for entry in ready if entry[0] in now]
+
+    def _note_postponed(self, polled: float, served: int) -> None:
+        """After as many as waited at some time, everybody who was ready then has been served."""
+        if self._behind:
+            self._behind -= served
+            if self._behind > 0:
+                return
+            self._heard = self._behind_since
+        self._behind, self._behind_since = len(self._postponed), polled
+
     def _note_round(self, polled: float, served: int) -> None:
         """Others may be ready as well. They come first in the next turns; after as many as there are all had theirs."""
         if not self._round_served:
@@ -253,7 +288,7 @@ class Reactor:
             self._round_served = 0
 
     def _wait_time(self) -> float:
-        if self._ready or self._unflushed or self._stopping:
+        if self._ready or self._unflushed or self._postponed or self._stopping:
             return 0.0
         timers = self._timers
         if not timers:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -264,6 +265,90 @@ def test_timers_run_although_more_than_fit_a_turn_speak_all_the_time(
         for one, other in pairs:
             one.close()
             other.close()
+
+
+@pytest.fixture
+def pairs() -> Iterator[list[tuple[socket.socket, socket.socket]]]:
+    pairs = [socket.socketpair() for _ in range(5)]
+    yield pairs
+    for one, other in pairs:
+        one.close()
+        other.close()
+
+
+class SmallOnes:
+    """Serves one descriptor on the express way, and leaves the others."""
+
+    def __init__(self, fd: int, served: Callable[[], None]) -> None:
+        self._fd = fd
+        self._served = served
+
+    def __call__(self, ready: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        if any(fd == self._fd for fd, _ in ready):
+            self._served()
+        return [entry for entry in ready if entry[0] != self._fd]
+
+    def remove(self, fd: int) -> None:
+        pass
+
+
+def test_who_is_ready_beside_long_work_waits_for_a_turn_and_small_ones_do_not(
+    loop: Reactor, monkeypatch: pytest.MonkeyPatch, pairs: list[tuple[socket.socket, socket.socket]]
+) -> None:
+    clock = Clock(monkeypatch)
+    order: list[str] = []
+    small = pairs[0][0]
+    loop.express = SmallOnes(small.fileno(), lambda: (small.recv(1), order.append("small")))
+
+    def long(number: int) -> None:
+        pairs[number][0].recv(1)
+        order.append(f"long {number}")
+        clock.hold(0.001)
+        if number == 1:
+            # Speaks up while others are served, and one that has been served speaks again.
+            pairs[0][1].send(b"x")
+            pairs[1][1].send(b"x")
+        if len(order) == 6:
+            loop.stop()
+
+    for number in range(1, 5):
+        loop.register(pairs[number][0].fileno(), lambda _events, number=number: long(number), select.EPOLLIN)
+        pairs[number][1].send(b"x")
+    loop.register(small.fileno(), lambda _events: None, select.EPOLLIN)
+    loop.run()
+    assert order == ["long 1", "small", "long 2", "long 3", "long 4", "long 1"]
+
+
+def test_what_has_arrived_is_read_before_a_timer_also_where_it_has_to_wait_for_turns(
+    loop: Reactor, monkeypatch: pytest.MonkeyPatch, pairs: list[tuple[socket.socket, socket.socket]]
+) -> None:
+    clock = Clock(monkeypatch)
+    heard: set[int] = set()
+    when_due: list[int] = []
+
+    def read(number: int) -> None:
+        pairs[number][0].recv(1)
+        heard.add(number)
+        clock.hold(1.0)
+
+    for number, pair in enumerate(pairs):
+        loop.register(pair[0].fileno(), lambda _events, number=number: read(number), select.EPOLLIN)
+        pair[1].send(b"x")
+    loop.call_later(0.0, lambda: (when_due.append(len(heard)), loop.stop()))
+    loop.run()
+    assert when_due == [len(pairs)]
+
+
+def test_timers_run_although_somebody_has_to_wait_for_turns_all_the_time(
+    loop: Reactor, monkeypatch: pytest.MonkeyPatch, pairs: list[tuple[socket.socket, socket.socket]]
+) -> None:
+    clock = Clock(monkeypatch)
+    for one, other in pairs:
+        # Never read, so always ready.
+        loop.register(one.fileno(), lambda _events: clock.hold(0.001), select.EPOLLIN)
+        other.send(b"x")
+    loop.call_later(0.5, loop.stop)
+    loop.run()
 
 
 def test_whoever_holds_the_loop_is_named(
