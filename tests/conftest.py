@@ -12,6 +12,9 @@ from hypothesis import settings
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background deaf to Ctrl-C, and children inherit it. Commands under test must hear.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    # So does nohup with the end of a terminal, which a node then passes over on purpose.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # No test depends on how fast the machine is today.
 settings.register_profile("moldau", deadline=None)

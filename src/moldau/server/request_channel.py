@@ -19,6 +19,7 @@ is held for that long, so that a client which does not comply is slowed down all
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable
 from struct import Struct
 from types import GeneratorType
@@ -52,6 +53,9 @@ MOST_BYTES: Final = 16 << 20
 _MANY_ELEMENTS: Final = 5000
 # Batches a producer may send in one request before they are worked through in slices.
 _FEW_ELEMENTS: Final = 512
+# Answers that had to wait and are sent in one turn of the loop: thousands may wait for one event, such as the last
+# member of their group.
+LATE_PER_TURN: Final = 128
 # Seconds within which an answer must have been put together to be written in one go.
 _QUICKLY: Final = 0.001
 
@@ -70,6 +74,9 @@ class RequestChannel:
         self._slicer = services.slicer
         self._now = services.runtime.clock.monotonic
         self._loop = loop
+        # Answers that became known in this turn, and those of them that are left for the next ones.
+        self._late = 0
+        self._left: deque[Callable[[], None]] = deque()
         # What the network may serve by itself: plain writes, if this listener offers Produce.
         offer = table.offers.get(ApiKey.PRODUCE)
         self.runs: Runs | None = None
@@ -201,6 +208,18 @@ class RequestChannel:
         refuse: Callable[[KafkaError], None] | None,
     ) -> None:
         def settled(value: Any, error: BaseException | None) -> None:
+            if not waited:
+                finish(value, error)
+                return
+            if not self._late:
+                self._loop.call_soon(self._send_left)
+            self._late += 1
+            if self._late <= LATE_PER_TURN:
+                finish(value, error)
+            else:
+                self._left.append(lambda: finish(value, error))
+
+        def finish(value: Any, error: BaseException | None) -> None:
             self.in_flight -= 1
             if connection.open:
                 try:
@@ -222,7 +241,16 @@ class RequestChannel:
 
         self.in_flight += 1
         connection.hold()
+        waited = not answer.settled
         answer.then(settled)
+
+    def _send_left(self) -> None:
+        self._late = 0
+        if self._left:
+            self._loop.call_soon(self._send_left)
+            self._late = min(LATE_PER_TURN, len(self._left))
+            for _ in range(self._late):
+                self._left.popleft()()
 
     def _respond(
         self, connection: Connection, route: Route, correlation_id: int, response: Message, *, whole: bool = False

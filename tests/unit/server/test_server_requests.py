@@ -628,3 +628,25 @@ def test_many_connections_are_served_side_by_side(serve: Serve) -> None:
     for client in idle[::50]:
         ask(client, "awake")
         assert hosts(client, 1) == ["awake"]
+
+
+def test_very_many_answers_that_waited_for_one_event_leave_over_several_turns(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the last of some thousand members has joined a group: nobody else waits until all of them are told."""
+    monkeypatch.setattr("moldau.server.request_channel.LATE_PER_TURN", 3)
+    coordinator = Coordinator()
+    server = serve(coordinator.api())
+    clients = [server.client() for _ in range(10)]
+    for number, client in enumerate(clients):
+        ask(client, f"park {number}", f"next {number}")
+    server.until(lambda: len(coordinator.parked) == 10)
+
+    def settle_all() -> int:
+        while coordinator.parked:
+            coordinator.settle()
+        return server.server.in_flight
+
+    assert server.on_loop(settle_all) == 7
+    for number, client in enumerate(clients):
+        assert hosts(client, 2) == [f"park {number}", f"next {number}"]
