@@ -5,6 +5,7 @@ Spark only calls these parts; here they are called in orders that a cluster woul
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from uuid import uuid4
 
 import pyarrow
 import pytest
+from pyspark import TaskContext
 from sink_topics import abort_open, open_transactions, records_of
 
 from moldau import KafkaProducer
@@ -23,6 +25,7 @@ from moldau.client.conversation import Ask, AskAll, Learn
 from moldau.errors import KafkaError
 from moldau.protocol.messages.describe_transactions import DescribeTransactionsResponse, TransactionState
 from moldau.protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
+from moldau.spark import connection
 from moldau.spark.options import OptionError, Use
 from moldau.spark.sink import delivery
 from moldau.spark.sink.content import Content, input_in, input_of
@@ -537,6 +540,17 @@ def test_tasks_of_a_process_share_connections(desk: Desk) -> None:
     with pytest.raises(OptionError, match="names partition 99"):
         deliver(plain, iter([broken]))
     assert len(delivery._kept) == before - 1
+
+
+def test_what_a_first_task_leaves_in_its_process_is_no_garbage(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TaskContext, "get", lambda: object())
+    monkeypatch.setattr(connection, "_imported", 0)
+    gc.unfreeze()
+    try:
+        desk.write(desk.job(0), "a")
+        assert gc.get_freeze_count() > len(gc.get_objects())
+    finally:
+        gc.unfreeze()
 
 
 def wait_until(done: Callable[[], bool], seconds: float = 60.0) -> None:

@@ -5,14 +5,18 @@ Spark is not needed for this: its interface is called as Spark calls it, which t
 
 from __future__ import annotations
 
+import gc
 import pickle
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 import pytest
 from filled_topics import NOON, rows, until, write, write_transaction
+from pyspark import TaskContext
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
 from moldau.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
@@ -20,6 +24,7 @@ from moldau.client.admin.offsets import delete_records
 from moldau.client.admin.topics import NewTopic, create_topics
 from moldau.client.cluster import Cluster as Client
 from moldau.protocol.records import Compression
+from moldau.spark import connection
 from moldau.spark.options import OptionError
 from moldau.spark.schema import HEADERS, SOURCE_SCHEMA
 from moldau.spark.source import decoding
@@ -314,6 +319,32 @@ def test_a_reader_that_stops_in_the_middle_spoils_nothing(node: Cluster, create_
     next(reading)
     reading.close()  # type: ignore[attr-defined]
     assert values(node, topic) == [b"v%d" % n for n in range(60)]
+
+
+def test_what_a_first_task_leaves_in_its_process_is_no_garbage(
+    node: Cluster, create_topic: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark has it looked for after every task."""
+    topic = create_topic()
+    write(node.bootstrap_servers, topic, 0, rows(3))
+    monkeypatch.setattr(TaskContext, "get", lambda: object())
+    monkeypatch.setattr(connection, "_imported", 0)
+    options = {"kafka__client__id": "first task"}
+    gc.unfreeze()
+    try:
+        assert len(values(node, topic, **options)) == 3
+        (kept,) = [cluster for key, cluster in connection._kept.items() if "first task" in repr(key)]
+        frozen = gc.get_freeze_count()
+        assert not any(each is kept.__dict__ or each is kept for each in gc.get_objects())
+        assert len(values(node, topic, **options)) == 3
+        assert gc.get_freeze_count() <= frozen, "nothing came that has to be kept"
+        monkeypatch.setitem(sys.modules, "brought by another", ModuleType("brought by another"))
+        cycle: list[Any] = []
+        cycle.append(cycle)
+        values(node, topic, **options)
+        assert gc.get_freeze_count() > frozen
+    finally:
+        gc.unfreeze()
 
 
 def test_what_is_not_there(node: Cluster, create_topic: Callable[..., str]) -> None:

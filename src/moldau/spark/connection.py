@@ -1,10 +1,14 @@
-"""Connections to the brokers, made from the `kafka.*` options.
+"""Connections to the brokers, made from the `kafka.*` options, and what else a process keeps from task to task.
 
 A Python worker of Spark serves many tasks one after another. Connecting, agreeing on versions and asking for metadata
-costs more than a small task itself, so a worker keeps what it opened.
+costs more than a small task itself, so a worker keeps what it opened. And what it imported: Spark has it collect
+garbage after every task, which would look through all of that each time, 12 ms beside 3 ms for a task of few records.
 """
 
 from __future__ import annotations
+
+import gc
+import sys
 
 from moldau.client.backoff import Backoff
 from moldau.client.cluster import Cluster
@@ -13,6 +17,8 @@ from moldau.spark.options import OptionError, Options
 from moldau.spark.security import security_options
 
 _kept: dict[tuple[object, ...], Cluster] = {}
+# So many modules there were when their objects were last taken out of the collector's sight.
+_imported = 0
 
 
 def open_cluster(options: Options) -> Cluster:
@@ -48,3 +54,14 @@ def forget_cluster(cluster: Cluster) -> None:
     for key in [key for key, kept in _kept.items() if kept is cluster]:
         del _kept[key]
     cluster.close()
+
+
+def keep_imports() -> None:
+    """At the end of a task, when all that it needs is there: with the first one, and when others have brought more."""
+    from pyspark import TaskContext
+
+    global _imported
+    if TaskContext.get() is not None and len(sys.modules) > _imported:
+        gc.collect()
+        gc.freeze()
+        _imported = len(sys.modules)

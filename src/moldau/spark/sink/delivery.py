@@ -23,6 +23,7 @@ from moldau.client.producer.batch_producer import BatchProducer, Connections, Wr
 from moldau.client.producer.identity import IdempotentIdentity, ProducerIdentity
 from moldau.client.producer.sender import Sender
 from moldau.errors import ErrorCode, KafkaError
+from moldau.spark.connection import keep_imports
 from moldau.spark.options import OptionError
 from moldau.spark.sink.columns import packers
 from moldau.spark.sink.content import Content, seed_of
@@ -119,6 +120,7 @@ class RowDelivery:
             self._producer.close()
         else:
             _kept[self._key] = released
+            keep_imports()
 
     def settle(self, ask: Callable[[Sender], Any]) -> Any:
         """Something to be done on the network's thread, waited for."""

@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 from typing import Any
 
-from pyspark import TaskContext
 from pyspark.sql.types import StructType
 
-from moldau.spark.connection import forget_cluster, kept_cluster
+from moldau.spark.connection import forget_cluster, keep_imports, kept_cluster
 from moldau.spark.source.decoding import arrow_batches
 from moldau.spark.source.fetching import TaskFetcher
 from moldau.spark.source.ranges import Task, at_once
 from moldau.spark.source.settings import SourceSettings
-
-_settled = False
-
-
-def _settle_down() -> None:
-    """Spark's workers collect garbage after every task; what was imported for good is not looked through each time."""
-    global _settled
-    if not _settled and TaskContext.get() is not None:
-        gc.freeze()
-    _settled = True
 
 
 def read_task(task: Task | None, settings: SourceSettings, schema: StructType) -> Iterator[Any]:
     """Arrow batches. None is what Spark passes when there are no partitions at all."""
     if task is None:
         return
-    _settle_down()
     cluster = kept_cluster(settings.options)
     whole = False
     try:
         for ranges in at_once(task):
             yield from arrow_batches(TaskFetcher(cluster, ranges, settings), schema)
         whole = True
+        keep_imports()
     finally:
         if not whole:
             forget_cluster(cluster)
