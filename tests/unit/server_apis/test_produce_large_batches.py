@@ -242,6 +242,8 @@ def transactional(served: Served, version: int) -> tuple[int, int]:
     while given is None or given.error_code != 0:
         served.node.ask(coordinator, 4, FindCoordinatorResponse)
         given = served.node.ask(asking, 4, InitProducerIdResponse)
+        # Loading goes on in the turns of the loop, and an answer that is there at once takes none.
+        served.node.turn()
     if version < 12:
         adding = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id="one",
