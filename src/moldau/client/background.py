@@ -71,7 +71,8 @@ class Background:
     """`start` is given the loop, network and clock on the new thread and builds what lives there."""
 
     def __init__(self, name: str) -> None:
-        self.loop = Reactor()
+        # The program holds the interpreter as long as it likes, and what it prints is its own.
+        self.loop = Reactor(held_level=logging.DEBUG)
         self.clock = SystemClock()
         self.forked = False
         self._workers = ThreadWorkers(self.loop.call_from_thread, threads=1)

@@ -31,11 +31,12 @@ def ask_leaders(
     answers: dict[TopicPartition, Answer | KafkaError] = {}
     open_questions = dict(questions)
     attempt = 0
+    paused_because: KafkaError | None = None
     while True:
         try:
             view: ClusterView = yield Learn(sorted({where.topic for where in open_questions}))
-        except RequestTimedOut:
-            if attempt == 0:
+        except KafkaError as error:
+            if paused_because is None or not (error is paused_because or isinstance(error, RequestTimedOut)):
                 raise
             # Time ran out while looking for the leaders again: what is known by now is the answer.
             return {where: answers[where] for where in questions}
@@ -64,8 +65,9 @@ def ask_leaders(
         if not passing:
             return {where: answers[where] for where in questions}
         open_questions = {where: questions[where] for where in passing}
+        paused_because = next(iter(passing.values()))
         try:
-            yield Pause(attempt, next(iter(passing.values())))
+            yield Pause(attempt, paused_because)
         except KafkaError:
             # No time left: what was answered is still worth having, and the rest carries its errors.
             return {where: answers[where] for where in questions}

@@ -9,7 +9,8 @@ were ready to the next ones, where they come first: meanwhile small requests tha
 A timer is due when its time had come before the descriptors were asked: whatever had arrived by then is read first. So
 somebody who was kept waiting, because the loop was held up, is not taken for silent while his words lie unread.
 
-Whoever holds the loop for long is named in the log.
+Whoever holds the loop for long is named in the log: as a warning in a node; in a client's program, which shares the
+interpreter with its loop and may well hold it, only for those who want to know.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ class Timer:
 
 
 class Reactor:
-    def __init__(self) -> None:
+    def __init__(self, *, held_level: int = logging.WARNING) -> None:
+        """`held_level` is how important it is that somebody held the loop for long."""
+        self._held_level = held_level
         self._epoll = select.epoll()
         self._handlers: dict[int, Callable[[int], None]] = {}
         self._ready: list[Callable[[], None]] = []
@@ -182,7 +185,7 @@ class Reactor:
         held = time.monotonic() - before
         self._handed_over += held
         if held > HELD_SECONDS:
-            _tell_held(reader.received, held)
+            self._tell_held(reader.received, held)
 
     def forget_timer(self) -> None:
         """Cancelled timers stay in the heap until they outnumber the live ones: cancelling is O(1) on average."""
@@ -220,9 +223,7 @@ class Reactor:
             now = time.monotonic()
             held = now - polled - self._handed_over
             if held > HELD_SECONDS:
-                logger.warning(
-                    "the loop was held for %d ms by small writes of up to %d connections", held * 1000, len(ready)
-                )
+                self._note_held(f"small writes of up to {len(ready)} connections", held)
         if self._postponed:
             left = self._with_postponed(left)
         # With more than fit a turn there are other rounds to count.
@@ -240,7 +241,7 @@ class Reactor:
                     logger.exception("a handler of descriptor %d failed", fd)
                 before, now = now, time.monotonic()
                 if now - before > HELD_SECONDS:
-                    _tell_held(handler, now - before)
+                    self._tell_held(handler, now - before)
                 if now > until:
                     break
         self._postponed = left[served:]
@@ -321,18 +322,19 @@ class Reactor:
                 logger.exception("a callback of the loop failed")
             before, now = now, time.monotonic()
             if now - before > HELD_SECONDS:
-                _tell_held(callback, now - before)
+                self._tell_held(callback, now - before)
+
+    def _tell_held(self, callback: Callable[..., None], seconds: float) -> None:
+        """What was called says what it was doing, if it knows; otherwise its name must do."""
+        owner = getattr(callback, "__self__", callback)
+        doing = getattr(owner, "doing", None)
+        self._note_held(doing() if doing is not None else getattr(callback, "__qualname__", repr(callback)), seconds)
+
+    def _note_held(self, by: str, seconds: float) -> None:
+        logger.log(self._held_level, "the loop was held for %d ms by %s", seconds * 1000, by)
 
     def _on_wake(self, _events: int) -> None:
         try:
             os.read(self._wake_read, 4096)
         except BlockingIOError:
             pass
-
-
-def _tell_held(callback: Callable[..., None], seconds: float) -> None:
-    """What was called says what it was doing, if it knows; otherwise its name must do."""
-    owner = getattr(callback, "__self__", callback)
-    doing = getattr(owner, "doing", None)
-    what = doing() if doing is not None else getattr(callback, "__qualname__", repr(callback))
-    logger.warning("the loop was held for %d ms by %s", seconds * 1000, what)

@@ -26,8 +26,9 @@ from moldau.client.admin import (
 )
 from moldau.client.backoff import Backoff
 from moldau.client.cluster import Cluster
-from moldau.client.conversation import Conversation, Pause
+from moldau.client.conversation import AskAll, Conversation, Learn, Pause
 from moldau.client.errors import NoBrokerAnswers
+from moldau.client.metadata import ClusterView
 from moldau.errors import ErrorCode, KafkaError
 from moldau.links.addresses import Address
 from moldau.protocol.api import ApiKey
@@ -48,6 +49,7 @@ from moldau.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from moldau.runtime.clock import SystemClock
 from moldau.types import TopicPartition
 
 QUICK = Backoff(first=0.001, limit=0.002)
@@ -55,6 +57,15 @@ QUICK = Backoff(first=0.001, limit=0.002)
 
 def cluster_of(*addresses: Address, timeout: float = 10.0) -> Cluster:
     return Cluster(list(addresses), timeout=timeout, backoff=QUICK)
+
+
+class LeapingClock(SystemClock):
+    """The time, and as much later as a test says."""
+
+    ahead = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.ahead
 
 
 def nowhere() -> Address:
@@ -155,18 +166,45 @@ def test_a_leader_that_moved_is_found_again() -> None:
 
 
 def test_an_error_that_does_not_pass_is_given_when_the_time_is_over() -> None:
-    handlers = {
+    answer = offsets_answer({0}, 10)
+
+    def until_the_third(version: int, request: ListOffsetsRequest) -> ListOffsetsResponse:
+        if len(peer.asked(ApiKey.LIST_OFFSETS)) > 2:
+            clock.ahead = 1000.0
+        return answer(version, request)
+
+    handlers: dict[ApiKey, Handler] = {
         ApiKey.METADATA: lambda version, request: metadata({1: peer.address}, {"rivers": {0: (1, 0), 1: (1, 0)}}),
-        ApiKey.LIST_OFFSETS: offsets_answer({0}, 10),
+        ApiKey.LIST_OFFSETS: until_the_third,
     }
     wanted = {TopicPartition("rivers", index): LATEST for index in (0, 1)}
-    with ScriptedPeer(handlers) as peer, cluster_of(peer.address, timeout=4.0) as cluster:
+    with ScriptedPeer(handlers) as peer, cluster_of(peer.address, timeout=60.0) as cluster:
+        clock = cluster.open()[1].clock = LeapingClock()
         found = cluster.run(list_offsets(wanted))
         assert found[TopicPartition("rivers", 0)] == FoundOffset(10)
         failure = found[TopicPartition("rivers", 1)]
         assert isinstance(failure, KafkaError)
         assert failure.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
-        assert len(peer.asked(ApiKey.LIST_OFFSETS)) > 2
+        assert len(peer.asked(ApiKey.LIST_OFFSETS)) == 3
+
+
+@pytest.mark.parametrize("when", ["pausing", "looking for leaders"])
+def test_what_was_answered_counts_whenever_the_time_is_over(when: str) -> None:
+    """Whoever performs the steps says with the error of the last try that there is no time for another one."""
+    view = ClusterView().after(metadata({1: nowhere()}, {"rivers": {0: (1, 0), 1: (1, 0)}}), None)
+    conversation = list_offsets({TopicPartition("rivers", index): LATEST for index in (0, 1)})
+    assert isinstance(next(conversation), Learn)
+    asking = conversation.send(view)
+    assert isinstance(asking, AskAll)
+    pause = conversation.send([offsets_answer({0}, 10)(1, ask.request) for ask in asking.asks])
+    assert isinstance(pause, Pause)
+    if when == "looking for leaders":
+        assert isinstance(conversation.send(None), Learn)
+    with pytest.raises(StopIteration) as ended:
+        conversation.throw(pause.because)
+    found = ended.value.value
+    assert found[TopicPartition("rivers", 0)] == FoundOffset(10)
+    assert found[TopicPartition("rivers", 1)].code is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 def test_a_topic_that_is_not_there_is_not_asked_for_again() -> None:

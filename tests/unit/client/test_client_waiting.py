@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import gc
+import logging
 import select
 import sys
 import threading
@@ -203,3 +204,22 @@ def test_waits_that_end_by_themselves_leave_no_ticket_behind() -> None:
             assert not monitor.wait(0)
             assert monitor._is_owned()  # type: ignore[attr-defined]
     assert not monitor._line
+
+
+def test_a_program_that_keeps_its_client_waiting_is_not_scolded(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It shares the interpreter with the client's loop, and whatever it prints is its own."""
+    monkeypatch.setattr("moldau.runtime.reactor.HELD_SECONDS", -1.0)
+    background = Background("test")
+    background.start()
+    with caplog.at_level(logging.INFO):
+        background.get(ready_soon, PATIENCE)
+        background.close(lambda: None)
+    assert [record.getMessage() for record in caplog.records] == []
+
+
+def ready_soon() -> Deferred[None]:
+    answer: Deferred[None] = Deferred()
+    answer.resolve(None)
+    return answer
