@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -75,6 +76,26 @@ def test_what_was_fetched_but_not_handed_out_is_fetched_again(partition: Scripte
         deadline = time.monotonic() + PATIENCE
         while not partition.peers[1].asked(ApiKey.OFFSET_FOR_LEADER_EPOCH) and time.monotonic() < deadline:
             time.sleep(0.01)
+        values = take(consumer, 5)
+        assert values == [b"4 of epoch 1", b"5 of epoch 1", b"6 of epoch 2", b"7 of epoch 2", b"8 of epoch 2"]
+
+
+def test_nothing_is_handed_out_while_the_new_leader_is_asked(partition: ScriptedPartition) -> None:
+    asked, may_answer = threading.Event(), threading.Event()
+
+    def slowly(version: int, request: Any) -> Any:
+        asked.set()
+        assert may_answer.wait(PATIENCE)
+        return partition.offset_for_leader_epoch(version, request)
+
+    partition.peers[1].handlers[ApiKey.OFFSET_FOR_LEADER_EPOCH] = slowly
+    with consumer_of(partition) as consumer:
+        consumer.seek(WHERE, 0)
+        assert take(consumer, 4) == first(4)
+        partition.lead_anew(1, keep=6, append=3)
+        assert asked.wait(PATIENCE)
+        assert consumer.poll(0) == {}, "there are six, and four of them are gone"
+        may_answer.set()
         values = take(consumer, 5)
         assert values == [b"4 of epoch 1", b"5 of epoch 1", b"6 of epoch 2", b"7 of epoch 2", b"8 of epoch 2"]
 

@@ -127,7 +127,7 @@ class FetchBuffer:
         """Whether something of these partitions, or of any, can be taken."""
         with self.fetcher.changed:
             return any(
-                reading.buffered and not reading.paused and (not partitions or where in partitions)
+                reading.takeable and (not partitions or where in partitions)
                 for where, reading in self.fetcher.readings.items()
             )
 
@@ -167,7 +167,7 @@ def take_records(
     with fetcher.changed:
         for where in tuple(order):
             reading = fetcher.readings.get(where)
-            if reading is None or reading.paused or not reading.buffered:
+            if reading is None or not reading.takeable:
                 continue
             records: list[ConsumerRecord] = []
             while reading.buffered and left > 0:
@@ -202,7 +202,7 @@ def take_columns(
     with fetcher.changed:
         for where in tuple(order):
             reading = fetcher.readings.get(where)
-            if reading is None or reading.paused or not reading.buffered:
+            if reading is None or not reading.takeable:
                 continue
             builder = ColumnBuilder(headers=True)
             while reading.buffered and builder.rows < left and builder.size < _COLUMN_BYTES:

@@ -81,6 +81,11 @@ class FetchState:
         return self.until is None or self.fetch_position < self.until
 
     @property
+    def takeable(self) -> bool:
+        """While a new leader is asked whether what was fetched from the last one is still there, nobody gets it."""
+        return bool(self.buffered) and not self.paused and not self.looking
+
+    @property
     def in_flight(self) -> bool:
         return self.sent == self.turn
 
