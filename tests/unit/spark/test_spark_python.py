@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pyspark
 import pytest
+from pyspark.find_spark_home import _find_spark_home
 
 from moldau.spark.options import OptionError
 from moldau.spark.progress import offsets_behind
@@ -55,7 +55,8 @@ def started(tmp_path: Path, **more: str) -> str:
 def test_processes_of_a_local_session_import_what_is_compiled(tmp_path: Path) -> None:
     """Spark puts archives in front of the path, out of which every process would compile PySpark again."""
     python = started(tmp_path)
-    archives = Path(pyspark.__file__).parent / "python" / "lib"
+    # As Spark finds it, which follows links: an environment may be one.
+    archives = Path(_find_spark_home()) / "python" / "lib"
     (tmp_path / "mine").mkdir()
     path = ":".join([str(archives / "pyspark.zip"), *map(str, archives.glob("py4j*.zip")), str(tmp_path / "mine")])
     word = "import pyspark, py4j, sys, os; print(pyspark.__file__, py4j.__file__, sys.argv, os.environ['PYTHONPATH'])"
