@@ -167,6 +167,20 @@ def test_progress_can_be_seen_and_a_move_given_up(world, tmp_path):
     world.check()
 
 
+def test_what_is_left_of_a_move_that_was_given_up_does_not_end_the_next(world):
+    world.write(10)
+    home, target = world.log.directory.parent, world.target
+    world.runtime.workers, held = Holding(), world.runtime.workers
+    world.move(target)
+    world.move(home)
+    world.move(target)
+    # The first step of the first move comes back while the second one is under way.
+    world.runtime.workers.run()
+    world.runtime.workers = held
+    assert world.log.directory.parent == target
+    world.check()
+
+
 def test_refusals(world):
     assert world.move("/nowhere") == ErrorCode.LOG_DIR_NOT_FOUND
     assert world.move(world.target, topic="unknown") == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
