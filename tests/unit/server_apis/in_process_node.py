@@ -134,13 +134,10 @@ class InProcessNode:
         self.runtime.loop.call_soon(self.runtime.loop.stop)
         self.runtime.loop.run()
 
-    def turn(self) -> None:
-        self.runtime.loop.call_later(0.002, self.runtime.loop.stop)
-        self.runtime.loop.run()
-
     def turn_until(self, condition: Callable[[], bool]) -> None:
         while not condition():
-            self.turn()
+            self.runtime.loop.call_later(0.002, self.runtime.loop.stop)
+            self.runtime.loop.run()
 
     def close(self) -> None:
         self.node.shutdown(self.runtime.loop.stop)
