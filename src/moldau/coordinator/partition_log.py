@@ -8,15 +8,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from moldau.errors import ErrorCode
 from moldau.types import TopicPartition
 
 
+class Role(Protocol):
+    """What this broker is to a partition at the moment; kept by whoever holds the partition, looked at by others."""
+
+    is_leader: bool
+    leader_epoch: int
+
+
 class PartitionLog(Protocol):
-    def append(self, partition: TopicPartition, batch: bytearray) -> int:
-        """Appends one batch as the leader; the offset after it. The batch is given away and may be changed in place.
+    def role(self, partition: TopicPartition, leader_epoch: int) -> Role:
+        """KafkaError if this broker does not lead the partition in that epoch."""
+        ...
+
+    def append(self, partition: TopicPartition, batch: bytearray, leader_epoch: int) -> int:
+        """Appends one batch as the leader in `leader_epoch`, and in no other; the offset after it. The batch is given
+        away and may be changed in place.
 
         KafkaError if it is refused; then nothing was written. The high watermark may move before this returns.
         """
+        ...
+
+    def check_marker(
+        self, partition: TopicPartition, producer_id: int, producer_epoch: int, transaction_version: int
+    ) -> None:
+        """KafkaError if the marker belongs to a transaction that has ended here, and its producer is in the next."""
+        ...
+
+    def replicated(self, partition: TopicPartition, offset: int) -> ErrorCode:
+        """Of an offset the high watermark has reached: whether enough replicas were in sync for it to count."""
         ...
 
     def read(self, partition: TopicPartition, offset: int, max_bytes: int) -> tuple[bytes, int]:

@@ -1,8 +1,12 @@
 """The shards of one internal topic on this broker: which are loaded, and how operations get to them.
 
 The server calls `load` when this broker becomes the leader of a partition of the topic and `unload` when it no longer
-is. In between, whoever has an id asks `partition_of(id)` and then `write` or `read`. A partition that is not here
-answers NOT_COORDINATOR, one that is still being read COORDINATOR_LOAD_IN_PROGRESS.
+is. In between, whoever has an id asks `partition_of(id)` and then `write`, `read` or `look`. A partition that is not
+here answers NOT_COORDINATOR, one that is still being read COORDINATOR_LOAD_IN_PROGRESS.
+
+A new leader reads its log to the end, but its high watermark may be behind that of the leader before. Operations that
+change something can be decided at once, since their answers wait for the high watermark. One that only reads what is
+committed would answer with less than clients were told already, so for it the partition is loading until then.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from moldau.coordinator.loading import Loading
 from moldau.coordinator.partition_hash import partition_for
@@ -64,6 +68,8 @@ class CoordinatorRuntime(Generic[S]):
         self._slicer = Slicer(loop, clock) if slicer is None else slicer
         self._active: dict[int, ShardWriter[S]] = {}
         self._loading: dict[int, tuple[ShardWriter[S], Loading]] = {}
+        # What was to be done on all shards and those that are being loaded have to do when they are.
+        self._owed: dict[int, list[tuple[str, Operation[S, Any]]]] = {}
         # The newest epoch each partition was loaded or unloaded with: an older message changes nothing.
         self._epochs: dict[int, int] = {}
 
@@ -108,10 +114,12 @@ class CoordinatorRuntime(Generic[S]):
         if topic is None:
             return None
         writer = self._active.get(partition_for(identifier, len(topic.partitions)))
-        return writer if writer is not None and writer.idle else None
+        return writer if writer is not None and writer.idle and writer.leads else None
 
     def write_all(self, name: str, operation: Operation[S, T]) -> None:
-        """The same operation on every shard that is loaded here, one after the other."""
+        """The same operation on every shard that is loaded here, one after the other; on others when they are."""
+        for partition in self._loading:
+            self._owed.setdefault(partition, []).append((name, operation))
         self._slicer.run(self._write_all(name, operation))
 
     def _write_all(self, name: str, operation: Operation[S, T]) -> Work[None]:
@@ -124,7 +132,13 @@ class CoordinatorRuntime(Generic[S]):
             logger.error("an operation on all of %s went wrong", self.topic, exc_info=error)
 
     def write_marker(
-        self, partition: int, producer_id: int, producer_epoch: int, coordinator_epoch: int, committed: bool
+        self,
+        partition: int,
+        producer_id: int,
+        producer_epoch: int,
+        coordinator_epoch: int,
+        committed: bool,
+        transaction_version: int = 0,
     ) -> Deferred[None]:
         """Ends a transaction in a partition: appends the marker, and the shard applies or drops what was pending."""
         try:
@@ -133,24 +147,38 @@ class CoordinatorRuntime(Generic[S]):
             refused: Deferred[None] = Deferred()
             refused.fail(error)
             return refused
-        return writer.write_marker(producer_id, producer_epoch, EndTransaction(committed, coordinator_epoch))
+        marker = EndTransaction(committed, coordinator_epoch)
+        return writer.write_marker(producer_id, producer_epoch, marker, transaction_version)
 
     def read(self, name: str, partition: int, operation: Callable[[S, int], T]) -> T:
         """Calls `operation(shard, committed offset)` and returns what it returns; KafkaError if it is not loaded here.
 
         Whoever must not see uncommitted changes reads the timeline as of the committed offset.
         """
-        writer = self._writer(partition)
+        writer = self._reader(partition)
         return operation(writer.shard, writer.committed)
+
+    def look(self, name: str, partition: int, operation: Callable[[S, int], Work[T]]) -> Work[T]:
+        """The same for what takes long; if the shard is lost on the way, what was seen of it does not count."""
+        writer = self._reader(partition)
+        return self._seen(writer, operation(writer.shard, writer.committed))
+
+    def _seen(self, writer: ShardWriter[S], work: Work[T]) -> Work[T]:
+        result = yield from work
+        if writer.closed or not writer.leads:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR)
+        return result
 
     def shards(self) -> Iterator[tuple[int, S, int]]:
         """Every loaded shard: its partition, itself, its committed offset."""
         for partition, writer in list(self._active.items()):
-            yield partition, writer.shard, writer.committed
+            if not writer.closed and writer.leads:
+                yield partition, writer.shard, writer.committed
 
     @property
     def loading(self) -> bool:
-        return bool(self._loading)
+        """Whether some of what belongs here cannot be read yet."""
+        return bool(self._loading) or any(writer.committed < writer.found_end for writer in self._active.values())
 
     def is_loaded(self, partition: int) -> bool:
         return partition in self._active
@@ -158,10 +186,18 @@ class CoordinatorRuntime(Generic[S]):
     def _writer(self, partition: int) -> ShardWriter[S]:
         writer = self._active.get(partition)
         if writer is not None:
-            return writer
-        if partition in self._loading:
+            # Between what the replica hears and what the runtime hears, or with a disk that has failed.
+            if writer.leads:
+                return writer
+        elif partition in self._loading:
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         raise KafkaError(ErrorCode.NOT_COORDINATOR)
+
+    def _reader(self, partition: int) -> ShardWriter[S]:
+        writer = self._writer(partition)
+        if writer.committed < writer.found_end:
+            raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        return writer
 
     # ---------------------------------------------------------------------------------------- loading and unloading
 
@@ -170,19 +206,24 @@ class CoordinatorRuntime(Generic[S]):
         if leader_epoch <= self._epochs.get(partition, -1):
             return
         self._drop(partition)
-        self._epochs[partition] = leader_epoch
         where = TopicPartition(self.topic, partition)
-        writer = ShardWriter(
-            where,
-            leader_epoch,
-            self._factory,
-            self._log,
-            self._loop,
-            self._clock,
-            commit_timeout_ms=self._commit_timeout_ms,
-            compression=self._compression,
-            slicer=self._slicer,
-        )
+        try:
+            writer = ShardWriter(
+                where,
+                leader_epoch,
+                self._factory,
+                self._log,
+                self._loop,
+                self._clock,
+                commit_timeout_ms=self._commit_timeout_ms,
+                compression=self._compression,
+                slicer=self._slicer,
+            )
+        except KafkaError as error:
+            # Its disk refuses it: when it can be opened, the same epoch is told again.
+            logger.info("%s cannot be loaded: %s", where, error)
+            return
+        self._epochs[partition] = leader_epoch
         loading = Loading(
             writer,
             self._types,
@@ -197,13 +238,17 @@ class CoordinatorRuntime(Generic[S]):
 
     def _loaded(self, partition: int, writer: ShardWriter[S], error: Exception | None) -> None:
         del self._loading[partition]
+        owed = self._owed.pop(partition, [])
         if error is not None:
             # Not to be loaded means not to be answered for: the partition waits for another leader or epoch.
+            self._go_on(writer.close())
             return
         self._active[partition] = writer
         self._log.watch(writer.partition, writer.high_watermark_moved)
         writer.advance(self._log.high_watermark(writer.partition))
         self._go_on(writer.shard.on_loaded(self.image))
+        for name, operation in owed:
+            self.write(name, partition, operation).then(self._report)
 
     def unload(self, partition: int, leader_epoch: int | None) -> None:
         """Another broker leads the partition in `leader_epoch`; None when the partition is gone altogether."""
@@ -216,15 +261,21 @@ class CoordinatorRuntime(Generic[S]):
         self._drop(partition)
 
     def _drop(self, partition: int) -> None:
+        self._go_on(self._let_go(partition))
+
+    def _let_go(self, partition: int) -> Work[None] | None:
+        """Nobody is answered from the shard any more; the work tells those who wait inside it."""
+        self._owed.pop(partition, None)
         pending = self._loading.pop(partition, None)
         if pending is not None:
             writer, loading = pending
             loading.cancel()
-            writer.close()
+            return writer.close()
         active = self._active.pop(partition, None)
-        if active is not None:
-            self._log.unwatch(active.partition, active.high_watermark_moved)
-            active.close()
+        if active is None:
+            return None
+        self._log.unwatch(active.partition, active.high_watermark_moved)
+        return active.close()
 
     def on_image(self, delta: MetadataDelta, image: MetadataImage) -> None:
         """A new image of the metadata; loading and unloading are asked for separately."""
@@ -241,4 +292,6 @@ class CoordinatorRuntime(Generic[S]):
 
     def close(self) -> None:
         for partition in [*self._loading, *self._active]:
-            self._drop(partition)
+            # At once: the loop may not come round again.
+            for _ in self._let_go(partition) or ():
+                pass

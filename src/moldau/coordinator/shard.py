@@ -82,8 +82,9 @@ class Shard(Protocol):
         """The whole partition was replayed; timers may be started, while operations go on."""
         ...
 
-    def on_unloaded(self) -> None:
-        """Another broker takes over: whoever waits inside the shard must be told NOT_COORDINATOR."""
+    def on_unloaded(self) -> Work[None] | None:
+        """Another broker takes over: whoever waits inside the shard must be told NOT_COORDINATOR, by the work that is
+        returned where there may be many."""
         ...
 
     def on_new_image(self, image: MetadataImage, delta: MetadataDelta) -> Work[None] | None: ...

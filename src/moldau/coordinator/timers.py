@@ -9,11 +9,12 @@ heartbeat that should have kept it from happening: so it is due only as long as 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from moldau.coordinator.shard import TimeoutOperation
 from moldau.runtime.ports import Clock, Loop, TimerHandle
+from moldau.slicing import Work, pieces
 
 # How far ahead of its deadline a timer may fire and still count: clocks and sleeps do not agree to the microsecond.
 _TOLERANCE: Final = 0.0005
@@ -39,11 +40,14 @@ class ShardTimers:
         self._timers: dict[str, _Timer] = {}
         # Deadlines that have passed and whose operations have not had their turn.
         self._due: dict[str, TimeoutOperation] = {}
+        self._closed = False
 
     def __len__(self) -> int:
         return len(self._timers)
 
     def schedule(self, key: str, delay_ms: int, operation: TimeoutOperation) -> None:
+        if self._closed:
+            return
         self._due.pop(key, None)
         deadline = self._clock.monotonic() + max(delay_ms, 0) / 1000
         timer = self._timers.get(key)
@@ -71,10 +75,12 @@ class ShardTimers:
             del self._due[key]
         return due
 
-    def cancel_all(self) -> None:
+    def close(self) -> Work[None]:
+        """Nothing fires or is scheduled any more. The work gives back what the loop still holds, which may be much."""
+        self._closed = True
         self._due.clear()
-        for key in list(self._timers):
-            self.cancel(key)
+        timers, self._timers = self._timers, {}
+        return _give_back(timers.values())
 
     def _arm(self, key: str, timer: _Timer) -> None:
         timer.fires = timer.deadline
@@ -92,3 +98,11 @@ class ShardTimers:
         del self._timers[key]
         self._due[key] = timer.operation
         self._expired(key, timer.operation)
+
+
+def _give_back(timers: Iterable[_Timer]) -> Work[None]:
+    for some in pieces(timers):
+        for timer in some:
+            if timer.handle is not None:
+                timer.handle.cancel()
+        yield

@@ -6,6 +6,9 @@ Operations on a shard run one at a time, in the order they were asked for. One m
 topics, offsets of ten thousand groups): then deciding, encoding and replaying go on in slices, and those behind it wait
 while the loop serves everybody else. If the append fails, the timeline takes the change back and the caller gets the
 error, so memory and log never differ.
+
+A writer belongs to one leader epoch of its partition. It appends in that epoch and in no other, and once the partition
+is led in another one, or elsewhere, nobody is answered from its shard: not those who wait, nor those who come.
 """
 
 from __future__ import annotations
@@ -83,11 +86,15 @@ class ShardWriter(Generic[S]):
     ) -> None:
         self.partition = partition
         self.epoch = epoch
+        self.role = log.role(partition, epoch)
         self.registry = SnapshotRegistry()
         self.timers = ShardTimers(loop, clock, self._timeout)
         self.shard = make(ShardContext(partition, epoch, self.registry, self.timers))
         # The offset after the last record that was replayed, and the high watermark.
         self.last_written = self.committed = 0
+        # The end of the log as it was found. The leader before may have answered for all of it, while our high
+        # watermark is still behind: until it is there, what is committed cannot be told from what is not.
+        self.found_end = 0
         self._log = log
         self._loop = loop
         self._clock = clock
@@ -99,6 +106,15 @@ class ShardWriter(Generic[S]):
         # Somebody works through the steps; and within that, a batch is being handed to the log.
         self._running = self._appending = False
         self._closed = False
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    @property
+    def leads(self) -> bool:
+        """Whether this broker is still what the shard was loaded for; the replica hears of it before the runtime."""
+        return self.role.is_leader and self.role.leader_epoch == self.epoch
 
     # ------------------------------------------------------------------------------------------------- operations
 
@@ -189,7 +205,7 @@ class ShardWriter(Generic[S]):
             try:
                 replay(before)
                 self._appending = True
-                self.last_written = self._log.append(self.partition, bytearray(batch))
+                self.last_written = self._log.append(self.partition, bytearray(batch), self.epoch)
             except BaseException:
                 self.registry.revert_to(before)
                 raise
@@ -205,7 +221,9 @@ class ShardWriter(Generic[S]):
             self._running = False
             self._go_on()
 
-    def write_marker(self, producer_id: int, producer_epoch: int, marker: EndTransaction) -> Deferred[None]:
+    def write_marker(
+        self, producer_id: int, producer_epoch: int, marker: EndTransaction, transaction_version: int
+    ) -> Deferred[None]:
         """Ends a transaction in this partition: a control batch, which the shard replays like a record."""
         answer: Deferred[None] = Deferred()
 
@@ -221,6 +239,8 @@ class ShardWriter(Generic[S]):
                 producer_epoch=producer_epoch,
             )
             try:
+                # Only now: what stood before it may have been the first commit of the producer's next transaction.
+                self._log.check_marker(self.partition, producer_id, producer_epoch, transaction_version)
                 yield from self._apply(replay(), batch)
             except KafkaError as error:
                 answer.fail(coordinator_error(error))
@@ -281,7 +301,7 @@ class ShardWriter(Generic[S]):
         try:
             yield from replay
             self._appending = True
-            self.last_written = self._log.append(self.partition, bytearray(batch))
+            self.last_written = self._log.append(self.partition, bytearray(batch), self.epoch)
         except BaseException:
             self.registry.revert_to(before)
             raise
@@ -351,7 +371,7 @@ class ShardWriter(Generic[S]):
 
     def loaded_to(self, offset: int, high_watermark: int) -> None:
         """While loading: everything before `offset` was replayed."""
-        self.last_written = offset
+        self.last_written = self.found_end = offset
         self.committed = min(high_watermark, offset)
         if offset >= high_watermark:
             # What follows is not committed yet and may have to be read around.
@@ -371,14 +391,24 @@ class ShardWriter(Generic[S]):
         if self.committed >= self.last_written:
             self.registry.create(self.last_written)
         self.registry.delete_up_to(min(self.committed, self.last_written))
-        self._waiting.complete_up_to(self.committed)
+        if self._waiting.reached(self.committed):
+            self._waiting.complete_up_to(self.committed, self._shortage())
 
-    def close(self) -> None:
-        """The shard is gone; everybody who waits hears NOT_COORDINATOR."""
+    def _shortage(self) -> KafkaError | None:
+        """The in-sync set may have shrunk below its minimum since the append: then one disk is all that has it."""
+        code = self._log.replicated(self.partition, self.committed)
+        return None if code == ErrorCode.NONE else coordinator_error(KafkaError(code))
+
+    def close(self) -> Work[None]:
+        """The shard is gone; everybody who waits hears NOT_COORDINATOR, those inside the shard by the work."""
         self._closed = True
-        self.timers.cancel_all()
+        timers = self.timers.close()
         self._waiting.fail_all(KafkaError(ErrorCode.NOT_COORDINATOR))
-        self.shard.on_unloaded()
+        return self._let_go(timers, self.shard.on_unloaded())
+
+    def _let_go(self, timers: Work[None], waiting: Work[None] | None) -> Work[None]:
+        yield from waiting or ()
+        yield from timers
 
 
 def _decided(outcome: Result[T] | Work[Result[T]]) -> Work[Result[T]]:

@@ -1,7 +1,8 @@
 """Which partitions of the internal topics this broker leads, and so coordinates: from the metadata to the coordinators.
 
-A publisher behind the replica manager: when a coordinator is told to load a partition, its log is open already. Those
-that are opened later, because there are many or because their disk was full, it is told of when they are.
+A publisher behind the replica manager: when a coordinator is told to load a partition, its log is open already, and
+this broker leads it in that epoch. Those that are opened later, because there are many or because their disk was full,
+it is told of when they are.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ class CoordinatorLeadership:
             coordinator = self._coordinators[topic.name]
             for index, state in topic.partitions.items():
                 if state.leader == self._broker_id:
-                    if self._replicas.find(topic.name, index) is not None:
+                    held = self._replicas.find(topic.name, index)
+                    if held is not None and held.is_leader and held.leader_epoch == state.leader_epoch:
                         coordinator.load(index, state.leader_epoch)
                 else:
                     coordinator.unload(index, state.leader_epoch)

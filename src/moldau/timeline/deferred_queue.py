@@ -37,11 +37,16 @@ class DeferredEventQueue:
             raise ValueError(f"an event at {offset} cannot follow one at {self._pending[-1][0]}")
         self._pending.append((offset, event))
 
-    def complete_up_to(self, offset: int) -> None:
-        """Completes everything at or below `offset`, which is committed, in order."""
+    def reached(self, offset: int) -> bool:
+        """Whether something waits for `offset` or less."""
+        return bool(self._pending) and self._pending[0][0] <= offset
+
+    def complete_up_to(self, offset: int, error: BaseException | None = None) -> None:
+        """Completes everything at or below `offset`, which is committed, in order; with an error where that is not
+        enough."""
         pending = self._pending
         while pending and pending[0][0] <= offset:
-            pending.popleft()[1](None)
+            pending.popleft()[1](error)
 
     def fail_all(self, error: BaseException) -> None:
         """The offsets will not be committed by this leader: everything still waiting is told so."""

@@ -6,6 +6,7 @@ import heapq
 import random
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -125,21 +126,48 @@ class PatientWorkers:
         raise NotImplementedError
 
 
+@dataclass(slots=True)
+class Role:
+    is_leader: bool
+    leader_epoch: int
+
+
 class MemoryLog:
     """Partitions as lists of batches. `automatic` moves the high watermark with every append, else a test does."""
 
     def __init__(self, automatic: bool = True) -> None:
         self.automatic = automatic
         self.refuse: KafkaError | None = None
+        self.refuse_marker: KafkaError | None = None
+        self.shortage = ErrorCode.NONE
+        self.roles: dict[TopicPartition, Role] = {}
         self.batches: dict[TopicPartition, list[bytes]] = defaultdict(list)
         self._ends: dict[TopicPartition, int] = defaultdict(int)
         self._marks: dict[TopicPartition, int] = defaultdict(int)
         self._listeners: dict[TopicPartition, list[Callable[[int], None]]] = defaultdict(list)
         self.limit = 1 << 20
 
-    def append(self, partition: TopicPartition, batch: bytearray) -> int:
+    def role(self, partition: TopicPartition, leader_epoch: int) -> Role:
+        """Whoever loads a partition leads it from then on, unless the test says otherwise."""
+        role = self.roles[partition] = Role(True, leader_epoch)
+        return role
+
+    def check_marker(
+        self, partition: TopicPartition, producer_id: int, producer_epoch: int, transaction_version: int
+    ) -> None:
+        if self.refuse_marker is not None:
+            raise self.refuse_marker
+
+    def replicated(self, partition: TopicPartition, offset: int) -> ErrorCode:
+        return self.shortage
+
+    def append(self, partition: TopicPartition, batch: bytearray, leader_epoch: int | None = None) -> int:
+        """Without an epoch: as somebody has done before."""
         if self.refuse is not None:
             raise self.refuse
+        role = self.roles.get(partition)
+        if leader_epoch is not None and role is not None and role != Role(True, leader_epoch):
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         header = read_header(batch, 0)
         assign_offsets(batch, 0, len(batch), self._ends[partition], 0)
         self.batches[partition].append(bytes(batch))

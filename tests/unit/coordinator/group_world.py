@@ -49,7 +49,7 @@ class GroupWorld:
 
     @property
     def shard(self) -> GroupShard:
-        return self.groups.runtime.read("look", 0, lambda shard, _: shard)
+        return next(shard for _, shard, _ in self.groups.runtime.shards())
 
     def info(self, version: int, client_id: str = "client") -> RequestInfo:
         return self.groups.info(client_id, "/127.0.0.1", version)

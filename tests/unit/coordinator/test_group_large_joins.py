@@ -54,11 +54,11 @@ class TornLog:
         self._append = world.log.append
         world.log.append = self.append  # type: ignore[method-assign]
 
-    def append(self, partition: TopicPartition, batch: bytearray) -> int:
+    def append(self, partition: TopicPartition, batch: bytearray, leader_epoch: int) -> int:
         if not self.left:
             raise NO_REPLICAS
         self.left -= 1
-        return self._append(partition, batch)
+        return self._append(partition, batch, leader_epoch)
 
 
 def test_a_consumer_joins_ten_thousand_topics_of_six_partitions() -> None:

@@ -241,14 +241,14 @@ def test_an_operation_that_comes_while_a_commit_is_written_has_its_turn_after_it
     inner: list[Any] = []
     append = world.log.append
 
-    def interrupted(partition: Any, batch: bytearray) -> int:
+    def interrupted(partition: Any, batch: bytearray, leader_epoch: int) -> int:
         world.log.append = append  # type: ignore[method-assign]
         offsets: list[int] = []
         inner.append(offsets)
         assert plain(world) is None
         world.groups.runtime.write("look", 0, lambda shard: Result((), offsets.append(len(shard.offsets))))
         assert not offsets
-        return append(partition, batch)
+        return append(partition, batch, leader_epoch)
 
     world.log.append = interrupted  # type: ignore[method-assign]
     assert plain(world) is True

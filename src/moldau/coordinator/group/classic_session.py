@@ -51,6 +51,8 @@ class ClassicSession:
                 self._rebalance.distribute(group, assignments, now_ms)
             else:
                 self._rebalance.fail_sync(group, append_error(error))
+                if error.code == ErrorCode.NOT_COORDINATOR:
+                    return  # the next generation begins where the group is now
                 self._rebalance.prepare(group, f"the assignment could not be stored: {error}", now_ms)
 
         return Result([group_record(group, assignments)], None, replay=False, done=done)

@@ -252,10 +252,18 @@ class GroupCoordinator:
         return recovered(written, lambda error: transactional_commit_refused(request, error))
 
     def complete_transaction(
-        self, partition: int, producer_id: int, producer_epoch: int, coordinator_epoch: int, committed: bool
+        self,
+        partition: int,
+        producer_id: int,
+        producer_epoch: int,
+        coordinator_epoch: int,
+        committed: bool,
+        transaction_version: int = 0,
     ) -> Deferred[None]:
         """The transaction marker on a partition of `__consumer_offsets`."""
-        return self.runtime.write_marker(partition, producer_id, producer_epoch, coordinator_epoch, committed)
+        return self.runtime.write_marker(
+            partition, producer_id, producer_epoch, coordinator_epoch, committed, transaction_version
+        )
 
     def fetch_offsets(
         self, request: fetches.OffsetFetchRequestGroup, *, require_stable: bool
@@ -303,14 +311,15 @@ class GroupCoordinator:
 
     def describe_group(self, group_id: str, version: int) -> Work[describe_classic.DescribedGroup]:
         try:
-            work = self._look(
-                "describe",
-                group_id,
-                lambda shard, committed: listing.describe_classic(shard.groups, group_id, committed, version),
+            return (
+                yield from self._look(
+                    "describe",
+                    group_id,
+                    lambda shard, committed: listing.describe_classic(shard.groups, group_id, committed, version),
+                )
             )
         except KafkaError as error:
             return describe_classic.DescribedGroup(group_id=group_id, error_code=error.code)
-        return (yield from work)
 
     def describe_consumer_group(self, group_id: str) -> Work[describe_consumer.DescribedGroup]:
         image = self.runtime.image
@@ -318,18 +327,19 @@ class GroupCoordinator:
             if not group_id:
                 # Of classic groups that is an id like any other, whose group nobody can join.
                 raise KafkaError(ErrorCode.INVALID_GROUP_ID)
-            work = self._look(
-                "describe",
-                group_id,
-                lambda shard, committed: listing.describe_consumer(
-                    shard.groups, group_id, committed, image, shard.update.default_assignor
-                ),
+            return (
+                yield from self._look(
+                    "describe",
+                    group_id,
+                    lambda shard, committed: listing.describe_consumer(
+                        shard.groups, group_id, committed, image, shard.update.default_assignor
+                    ),
+                )
             )
         except KafkaError as error:
             return describe_consumer.DescribedGroup(
                 group_id=group_id, error_code=error.code, error_message=error.message
             )
-        return (yield from work)
 
     def delete_groups(self, group_ids: Sequence[str]) -> Deferred[list[deletion.DeletableGroupResult]]:
         def delete(group_id: str) -> Deferred[deletion.DeletableGroupResult]:
@@ -350,8 +360,8 @@ class GroupCoordinator:
             return refused
         return self.runtime.write(name, partition, operation)
 
-    def _look(self, name: str, group_id: str, operation: Callable[[GroupShard, int], T]) -> T:
-        return self.runtime.read(name, self.runtime.partition_of(group_id), operation)
+    def _look(self, name: str, group_id: str, operation: Callable[[GroupShard, int], Work[T]]) -> Work[T]:
+        return self.runtime.look(name, self.runtime.partition_of(group_id), operation)
 
 
 def _on_failure(written: Deferred[None], answer: Deferred[T], build: Callable[[KafkaError], T]) -> None:

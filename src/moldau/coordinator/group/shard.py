@@ -158,7 +158,7 @@ class GroupShard:
             f"shrink {group.group_id}", 0, lambda now: self._rebalance.rebalance_or_complete(group, reason, now)
         )
 
-    def on_unloaded(self) -> None:
+    def on_unloaded(self) -> Work[None]:
         code = ErrorCode.NOT_COORDINATOR
         for group in self.groups:
             if isinstance(group, ClassicGroup):
@@ -166,6 +166,7 @@ class GroupShard:
                 for member in list(group.members.values()):
                     group.complete_join(member, JoinGroupResponse(member_id=member.member_id, error_code=code))
                     group.complete_sync(member, SyncGroupResponse(error_code=code))
+            yield
 
     def on_new_image(self, image: MetadataImage, delta: MetadataDelta) -> Work[None] | None:
         self.update.image = image
