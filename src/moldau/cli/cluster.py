@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from moldau.cli.arguments import add_json, add_subcommand, add_subcommands
 from moldau.cli.connection import add_connection, connect
-from moldau.cli.quantities import format_size
+from moldau.cli.quantities import counted, format_size
+from moldau.cli.quorum import quorum_json
 from moldau.cli.table import print_json, print_table
+from moldau.errors import MoldauError
 
 if TYPE_CHECKING:
     from moldau.client.admin import ClusterDescription, LogDirectory
+    from moldau.client.admin.quorum import QuorumDescription
+    from moldau.client.cluster import Cluster
+    from moldau.client.metadata import TopicView
     from moldau.links.versions import NodeVersions
+
+_LOOK_SECONDS = 5.0
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -28,27 +35,65 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def _describe(options: Namespace) -> None:
-    from moldau.client.admin import describe_cluster, describe_log_dirs
+    from moldau.client.admin import describe_cluster, describe_log_dirs, list_topics
 
     with connect(options) as cluster:
         description = cluster.run(describe_cluster())
+        health = _health(cluster.run(list_topics(internal=True)))
         directories = cluster.run(describe_log_dirs()) if options.disks else None
         versions = cluster.versions() if options.apis else None
+        # Last: a broker without a controller to ask keeps the question, and all that come behind it.
+        quorum = _quorum(cluster, min(options.timeout, _LOOK_SECONDS))
+    # Brokers name any of themselves to clients; who leads the quorum decides.
+    controller = description.controller_id if quorum is None else quorum.leader_id
     if options.json:
-        print_json(_json(description, directories, versions))
+        print_json({**_json(description, health, quorum, directories, versions), "controller": controller})
         return
     print(f"Cluster {description.cluster_id or '(without an id)'}")
     print_table(
         ["BROKER", "HOST", "PORT", "RACK", "CONTROLLER", "FENCED"],
         [
-            [broker.id, broker.host, broker.port, broker.rack, broker.id == description.controller_id, broker.fenced]
+            [broker.id, broker.host, broker.port, broker.rack, broker.id == controller, broker.fenced]
             for broker in description.brokers
         ],
     )
+    _print_health(health, quorum)
     if directories is not None:
         _print_directories(directories)
     if versions is not None:
         _print_versions(versions)
+
+
+def _health(topics: list[TopicView]) -> dict[str, int]:
+    partitions = [each for topic in topics for each in topic.partitions.values()]
+    return {
+        "topics": len(topics),
+        "partitions": len(partitions),
+        "under_replicated": sum(len(each.isr) < len(each.replicas) for each in partitions),
+        "without_leader": sum(each.leader < 0 for each in partitions),
+        "not_led_by_preferred": sum(each.leader >= 0 and each.leader != each.replicas[0] for each in partitions),
+    }
+
+
+def _quorum(cluster: Cluster, seconds: float) -> QuorumDescription | None:
+    """None where there is no leader to tell, or the broker does not know the question."""
+    from moldau.client.admin.quorum import describe_quorum
+
+    try:
+        return cluster.run(describe_quorum(), timeout=seconds)
+    except MoldauError:
+        return None
+
+
+def _print_health(health: dict[str, int], quorum: QuorumDescription | None) -> None:
+    if quorum is None:
+        print("Controllers: nobody tells (`moldau explain quorum`)")
+    else:
+        voters = ", ".join(str(each.id) for each in sorted(quorum.voters))
+        print(f"Controllers: {voters}; {quorum.leader_id} leads at epoch {quorum.leader_epoch}")
+    behind, lost = health["under_replicated"], health["without_leader"]
+    state = f"{behind} under-replicated, {lost} without a leader" if behind or lost else "all replicas in sync"
+    print(f"{counted(health['topics'], 'topic')}, {counted(health['partitions'], 'partition')}: {state}")
 
 
 def _print_directories(directories: list[LogDirectory]) -> None:
@@ -84,15 +129,20 @@ def _print_versions(versions: NodeVersions) -> None:
 
 
 def _json(
-    description: ClusterDescription, directories: list[LogDirectory] | None, versions: NodeVersions | None
+    description: ClusterDescription,
+    health: dict[str, int],
+    quorum: QuorumDescription | None,
+    directories: list[LogDirectory] | None,
+    versions: NodeVersions | None,
 ) -> dict[str, Any]:
     result: dict[str, Any] = {
         "cluster_id": description.cluster_id,
-        "controller": description.controller_id,
         "brokers": [
             {"id": broker.id, "host": broker.host, "port": broker.port, "rack": broker.rack, "fenced": broker.fenced}
             for broker in description.brokers
         ],
+        **health,
+        "quorum": None if quorum is None else quorum_json(quorum),
     }
     if directories is not None:
         result["log_directories"] = [_directory_json(directory) for directory in directories]

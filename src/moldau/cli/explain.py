@@ -8,8 +8,10 @@ from typing import Any
 
 from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, checked
 from moldau.cli.connection import add_connection, connect
+from moldau.cli.explain_isr import configure_isr
+from moldau.cli.explain_quorum import configure_quorum
 from moldau.cli.explain_transaction import configure_transaction
-from moldau.cli.group_diagnosis import Finding, diagnose
+from moldau.cli.group_diagnosis import diagnose, print_findings
 from moldau.cli.group_history import last_change
 from moldau.cli.group_positions import group_positions, total_lag
 from moldau.cli.quantities import counted, format_time, parse_duration
@@ -21,6 +23,8 @@ def configure(parser: ArgumentParser) -> None:
     commands = add_subcommands(parser)
     _configure_group(commands)
     configure_transaction(commands)
+    configure_isr(commands)
+    configure_quorum(commands)
 
 
 def _configure_group(commands: Any) -> None:
@@ -71,10 +75,3 @@ def _explain_group(options: Namespace) -> None:
     members = counted(len(group.members), "member")
     print(f"{group.group_id} is a {group.type} group, {group.state}{when}, with {members}.")
     print_findings(findings)
-
-
-def print_findings(findings: list[Finding]) -> None:
-    for finding in findings:
-        print(f"- {finding.fact}")
-        if finding.advice is not None:
-            print(f"  -> {finding.advice}")

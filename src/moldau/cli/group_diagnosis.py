@@ -26,6 +26,13 @@ class Finding(NamedTuple):
     advice: str | None = None
 
 
+def print_findings(findings: Sequence[Finding]) -> None:
+    for finding in findings:
+        print(f"- {finding.fact}")
+        if finding.advice is not None:
+            print(f"  -> {finding.advice}")
+
+
 def diagnose(
     group: GroupDescription, before: Sequence[Position], after: Sequence[Position], seconds: float
 ) -> list[Finding]:
@@ -109,7 +116,7 @@ def _reconciliation(group: GroupDescription) -> list[Finding]:
             told = [each for each in behind if each is not member]
             findings.append(
                 Finding(
-                    f"{member.member_id} is still to get {_some([str(where) for where in missing])}.",
+                    f"{member.member_id} is still to get {some([str(where) for where in missing])}.",
                     f"They are free once {_who(told)} said that it gave them up; then with the next heartbeat."
                     if told
                     else "It gets them with its next heartbeat.",
@@ -201,14 +208,15 @@ def _lost_positions(positions: Sequence[Position]) -> list[Finding]:
 
 
 def _names(positions: Sequence[Position]) -> str:
-    return _some([str(row.partition) for row in positions])
+    return some([str(row.partition) for row in positions])
 
 
 def _who(members: Sequence[MemberDescription]) -> str:
-    return _some([f"{member.member_id} ({member.host.removeprefix('/')})" for member in members])
+    return some([f"{member.member_id} ({member.host.removeprefix('/')})" for member in members])
 
 
-def _some(texts: Sequence[str]) -> str:
+def some(texts: Sequence[str]) -> str:
+    """The first of them, and how many more."""
     shown = ", ".join(texts[:_NAMED])
     return shown if len(texts) <= _NAMED else f"{shown} and {len(texts) - _NAMED} more"
 

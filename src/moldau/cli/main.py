@@ -21,14 +21,16 @@ class Command(NamedTuple):
 
 COMMANDS: Final = {
     "start": Command("moldau.cli.start", "start a node (broker and controller) in the foreground"),
-    "topics": Command("moldau.cli.topics", "create, list, describe, alter and delete topics; show and move offsets"),
+    "topics": Command("moldau.cli.topics", "create, list, alter, delete topics; move replicas, leaders, offsets"),
     "configs": Command("moldau.cli.configs", "show and change settings of topics and brokers; explain every setting"),
     "produce": Command("moldau.cli.produce", "write records from standard input or a file to a topic"),
     "consume": Command("moldau.cli.consume", "read records of a topic to standard output"),
     "transactions": Command("moldau.cli.transactions", "list, describe and abort transactions; find those that hang"),
     "groups": Command("moldau.cli.groups", "list, describe and delete groups; show their lag and move their offsets"),
     "explain": Command("moldau.cli.explain", "explain why something is stuck, and what would unblock it"),
-    "cluster": Command("moldau.cli.cluster", "describe the brokers of a cluster and their disks"),
+    "cluster": Command("moldau.cli.cluster", "start a cluster on this machine; describe a cluster and its disks"),
+    "brokers": Command("moldau.cli.brokers", "list and describe brokers, empty one, have one forgotten"),
+    "quorum": Command("moldau.cli.quorum", "show the controllers and how far each is; change who votes"),
     "pipeline": Command("moldau.cli.pipeline", "declared pipelines on Spark: write, check, draw, run and watch them"),
     "history": Command("moldau.cli.history", "export, rekey, repartition, erase, recompress, verify what topics hold"),
     "log": Command("moldau.cli.log", "look into log segments, indexes and checkpoints on disk"),
@@ -113,7 +115,7 @@ def _run(arguments: Sequence[str]) -> int:
     if not arguments:
         build_parser(None).print_help()
         return DONE
-    # Thirteen parsers take as long to make as Python to start; who begins with a command has no use for the others.
+    # Fifteen parsers take as long to make as Python to start; who begins with a command has no use for the others.
     options = build_parser(chosen, alone=arguments[0] in COMMANDS).parse_args(arguments)
     run: Callable[[Namespace], int | None] = options.run
     status = run(options)

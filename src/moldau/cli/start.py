@@ -84,7 +84,7 @@ def run(options: Namespace) -> int:
         level=options.log_level.upper(),
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
-    given = {} if options.properties is None else _read_properties(options.properties)
+    given = {} if options.properties is None else read_properties(options.properties)
     config = BrokerConfig.parse(node_properties(given, options.data, options.listen, options.set))
     for remark in config.remarks:
         logging.getLogger("moldau.config").warning("%s", remark)
@@ -135,7 +135,7 @@ def _items(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
 
 
-def _read_properties(path: str) -> dict[str, str]:
+def read_properties(path: str) -> dict[str, str]:
     from moldau.config.definition import ConfigError
     from moldau.config.properties import decode_properties
 

@@ -1,4 +1,7 @@
-"""`moldau topics`: create, list, describe, alter, delete. What concerns offsets is in `topic_offsets`."""
+"""`moldau topics`: create, list, describe, alter, delete.
+
+What concerns offsets is in `topic_offsets`, replicas in `reassignment`, leaders in `elections`.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, at_least, key_value
 from moldau.cli.connection import add_connection, connect
+from moldau.cli.elections import configure_elect_leaders
 from moldau.cli.failure import DONE, FAILED, Failure
 from moldau.cli.quantities import counted
+from moldau.cli.reassignment import configure_reassign
 from moldau.cli.table import note, print_json, print_table
 from moldau.cli.topic_offsets import configure_delete_records, configure_offsets
 from moldau.errors import ErrorCode, KafkaError
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.description = "Create, list, describe, alter and delete topics; show and move their offsets."
+    parser.description = "Create, list, describe, alter and delete topics; move their replicas, leaders and offsets."
     commands = add_subcommands(parser)
     _configure_create(commands)
     _configure_list(commands)
@@ -32,6 +37,8 @@ def configure(parser: ArgumentParser) -> None:
     _configure_delete(commands)
     configure_offsets(commands)
     configure_delete_records(commands)
+    configure_reassign(commands)
+    configure_elect_leaders(commands)
 
 
 # ------------------------------------------------------------------------------------------------------- create

@@ -16,6 +16,7 @@ from typing import Any
 
 from raft_model import Entry, Host
 
+from moldau.errors import ErrorCode
 from moldau.protocol.records import ControlType
 from moldau.raft.effects import AppendControl, Deliver, DeliverSnapshot, Effect, Reply, Send
 from moldau.raft.machine import RaftMachine
@@ -28,7 +29,6 @@ from moldau.raft.messages import (
     VoteAnswer,
     VoteRequest,
 )
-from moldau.errors import ErrorCode
 from moldau.raft.voters import Address, Endpoint, ReplicaKey, Voter, VoterSet
 from moldau.simulation.chance import SeededRandom
 
@@ -295,7 +295,9 @@ class RaftWorld:
         leader.step(lambda machine: machine.receive(request, (-1, 0, 0, request), now), now)
 
     def leader(self) -> Host | None:
-        leading = [host for host in self.hosts.values() if host.machine and host.machine.leads(host.machine.member.epoch)]
+        leading = [
+            host for host in self.hosts.values() if host.machine and host.machine.leads(host.machine.member.epoch)
+        ]
         return max(leading, key=lambda host: _epoch(host.machine), default=None)
 
     def _heal(self) -> None:
@@ -359,7 +361,9 @@ def main() -> int:
             broken.append(seed)
     hours = options.seeds * (FAULTY_SECONDS + HEALING_SECONDS) / 3600
     seconds = time.monotonic() - began
-    print(f"{options.seeds} seeds, {hours:.1f} h simulated in {seconds:.0f} s, {committed} committed, {elections} elections")
+    print(
+        f"{options.seeds} seeds, {hours:.1f} h simulated in {seconds:.0f} s, {committed} committed, {elections} elections"
+    )
     print(f"broken: {broken or 'none'}")
     return 1 if broken else 0
 

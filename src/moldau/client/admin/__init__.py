@@ -4,7 +4,7 @@
     configs           settings that live in the cluster
     offsets           offsets by time, and deleting records
     brokers, replicas brokers, what lies on their disks, who leads, and moving that
-    features          what the cluster as a whole can do, and the quorum that keeps its metadata
+    features, quorum  what the cluster as a whole can do, and the quorum that keeps its metadata
     groups, group_changes   groups of both protocols: their members and offsets
     transactions, hanging   transactions and producers, and ending those that hang
     acls, users       who may do what, and by which password

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from moldau.client.conversation import Ask, AskAll, Conversation, Learn, retrying
+from moldau.client.conversation import CONTROLLER, Ask, AskAll, Conversation, Learn, retrying
 from moldau.client.metadata import ClusterView
 from moldau.errors import ErrorCode, KafkaError, error_code
 from moldau.links.errors import UnsupportedRequest
@@ -16,6 +16,7 @@ from moldau.protocol.messages.describe_log_dirs import (
     DescribeLogDirsResponse,
     DescribeLogDirsResult,
 )
+from moldau.protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
 from moldau.types import TopicPartition
 
 # DescribeCluster tells of fenced brokers from this version on.
@@ -97,6 +98,20 @@ def describe_log_dirs(brokers: Sequence[int] | None = None) -> Conversation[list
                 raise response
             directories.extend(_directories(node, response))
         return directories
+
+    return retrying(attempt)
+
+
+def unregister_broker(broker: int) -> Conversation[None]:
+    """Has the cluster forget a broker that is gone for good."""
+
+    def attempt() -> Conversation[None]:
+        response: UnregisterBrokerResponse = yield Ask(UnregisterBrokerRequest(broker_id=broker), to=CONTROLLER)
+        code = error_code(response.error_code)
+        if code is ErrorCode.BROKER_ID_NOT_REGISTERED:
+            raise KafkaError(code, f"There is no broker with id {broker}.")
+        if code is not ErrorCode.NONE:
+            raise KafkaError(code, response.error_message)
 
     return retrying(attempt)
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from moldau.client.admin import brokers as broker_admin
-from moldau.client.admin import features, replicas
+from moldau.client.admin import features, quorum, replicas
 from moldau.client.admin import topics as topic_admin
 from moldau.client.admin.answer import kind_of, operations
-from moldau.client.admin.features import QuorumReplica, UpgradeType
+from moldau.client.admin.features import UpgradeType
+from moldau.client.admin.quorum import QuorumReplica
 from moldau.client.conversation import ANY_NODE, Ask, Conversation, Learn, retrying
 from moldau.client.exceptions import named
 from moldau.client.leaders import by_topic
@@ -128,7 +129,7 @@ class ClusterAdmin:
         return {name: "OK" if error is None else str(error) for name, error in found.items()}
 
     def describe_metadata_quorum(self) -> dict[str, Any]:
-        found = self._session.ask(features.describe_quorum())
+        found = self._session.ask(quorum.describe_quorum())
         partition = {
             "partition_index": 0,
             "error": None,

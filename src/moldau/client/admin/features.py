@@ -1,19 +1,15 @@
-"""What the cluster as a whole can do: features and their levels, the quorum that keeps its metadata."""
+"""What the cluster as a whole can do: features and their levels."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, NamedTuple
 
 from moldau.client.conversation import ANY_NODE, CONTROLLER, Ask, Conversation, Learn, retrying
 from moldau.errors import ErrorCode, KafkaError, error_code
-from moldau.protocol.messages import describe_quorum as quorums
 from moldau.protocol.messages import update_features as updating
 from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-
-_METADATA_TOPIC = "__cluster_metadata"
 
 
 class UpgradeType(IntEnum):
@@ -32,22 +28,6 @@ class Feature:
     finalized: tuple[int, int] | None = None
     # Which decision of the cluster this was; None if it is not told.
     epoch: int | None = None
-
-
-class QuorumReplica(NamedTuple):
-    id: int
-    log_end_offset: int
-    last_fetch_timestamp: int
-    last_caught_up_timestamp: int
-
-
-@dataclass(slots=True, frozen=True)
-class QuorumDescription:
-    leader_id: int
-    leader_epoch: int
-    high_watermark: int
-    voters: tuple[QuorumReplica, ...]
-    observers: tuple[QuorumReplica, ...]
 
 
 def describe_features(*, controller: bool = False) -> Conversation[list[Feature]]:
@@ -96,31 +76,6 @@ def update_features(
         return outcomes
 
     return retrying(attempt)
-
-
-def describe_quorum() -> Conversation[QuorumDescription]:
-    """Who keeps the cluster's metadata, and how far each of them is."""
-    asked = quorums.RequestTopicData(
-        topic_name=_METADATA_TOPIC, partitions=[quorums.RequestPartitionData(partition_index=0)]
-    )
-
-    def attempt() -> Conversation[QuorumDescription]:
-        response: quorums.DescribeQuorumResponse = yield Ask(quorums.DescribeQuorumRequest(topics=[asked]))
-        _check(response.error_code, response.error_message)
-        row = response.topics[0].partitions[0]
-        _check(row.error_code, row.error_message)
-        return QuorumDescription(
-            row.leader_id, row.leader_epoch, row.high_watermark, _replicas(row.current_voters), _replicas(row.observers)
-        )
-
-    return retrying(attempt)
-
-
-def _replicas(rows: Any) -> tuple[QuorumReplica, ...]:
-    return tuple(
-        QuorumReplica(row.replica_id, row.log_end_offset, row.last_fetch_timestamp, row.last_caught_up_timestamp)
-        for row in rows
-    )
 
 
 def _check(number: int, message: str | None) -> None:

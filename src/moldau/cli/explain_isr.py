@@ -1,0 +1,150 @@
+"""`moldau explain isr TOPIC`: why replicas are not in sync or a partition has no leader, and what would mend it."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from moldau.cli.arguments import add_json, add_subcommand
+from moldau.cli.connection import add_connection, connect
+from moldau.cli.failure import Failure
+from moldau.cli.group_diagnosis import print_findings
+from moldau.cli.isr_diagnosis import Sight, diagnose_isr
+from moldau.cli.quantities import counted
+from moldau.cli.table import print_json
+from moldau.errors import ErrorCode, KafkaError, MoldauError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from moldau.client.admin import BrokerDescription, LogDirectory
+    from moldau.client.admin.pages import PartitionOnPage
+    from moldau.client.admin.replicas import Reassignment
+    from moldau.client.cluster import Cluster
+
+# One broker that does not answer is a finding, and should not hold up the others.
+_LOOK_SECONDS = 4.0
+
+
+def configure_isr(commands: Any) -> None:
+    parser = add_subcommand(
+        commands,
+        "isr",
+        _explain,
+        "explain why replicas of a topic are not in sync, or why a partition has no leader",
+        "example:\n  moldau explain isr rivers",
+    )
+    parser.add_argument("topic", metavar="TOPIC")
+    add_json(parser)
+    add_connection(parser)
+
+
+def _explain(options: Namespace) -> None:
+    with connect(options) as cluster:
+        sight = look(cluster, options.topic)
+    findings = diagnose_isr(sight)
+    behind = sum(len(each.isr) < len(each.replicas) for each in sight.partitions)
+    without = sum(each.leader < 0 for each in sight.partitions)
+    if options.json:
+        print_json(
+            {
+                "topic": options.topic,
+                "partitions": [_json(each) for each in sight.partitions],
+                "under_replicated": behind,
+                "without_leader": without,
+                "min_insync_replicas": sight.min_insync,
+                "findings": [finding._asdict() for finding in findings],
+            }
+        )
+        return
+    print(
+        f"{options.topic}: {counted(len(sight.partitions), 'partition')}, {behind} with replicas out of sync, "
+        f"{without} without a leader; min.insync.replicas={sight.min_insync}."
+    )
+    print_findings(findings)
+
+
+def _json(each: PartitionOnPage) -> dict[str, Any]:
+    return {
+        "partition": each.index,
+        "leader": each.leader if each.leader >= 0 else None,
+        "replicas": list(each.replicas),
+        "isr": list(each.isr),
+        "eligible_leader_replicas": list(each.eligible_leaders or ()),
+        "last_known_elr": list(each.last_known_eligible or ()),
+        "offline": list(each.offline),
+    }
+
+
+def look(cluster: Cluster, topic: str) -> Sight:
+    from moldau.client.admin import ConfigResource, ConfigSource, ResourceType, describe_cluster, describe_configs
+    from moldau.client.admin.throttles import RECEIVING, SENDING
+
+    partitions = _partitions(cluster, topic)
+    brokers = {broker.id: broker for broker in cluster.run(describe_cluster()).brokers}
+    names = ["min.insync.replicas", "unclean.leader.election.enable", SENDING, RECEIVING]
+    values = {
+        each.name: each for each in cluster.run(describe_configs(ConfigResource(ResourceType.TOPIC, topic), names))
+    }
+    holders = {broker for each in partitions for broker in each.replicas}
+    disks = _disks(cluster, (brokers[broker] for broker in sorted(holders & brokers.keys())))
+    # Last: a broker answers in order, and this it may have to wait for.
+    moves = _moves(cluster, topic)
+    return Sight(
+        topic,
+        partitions,
+        brokers,
+        disks,
+        moves or {},
+        min_insync=int((values["min.insync.replicas"].value if "min.insync.replicas" in values else None) or 1),
+        unclean_allowed="unclean.leader.election.enable" in values
+        and values["unclean.leader.election.enable"].value == "true",
+        controller_answers=moves is not None,
+        throttled=any(name in values and values[name].source is ConfigSource.TOPIC for name in (SENDING, RECEIVING)),
+    )
+
+
+def _partitions(cluster: Cluster, topic: str) -> list[PartitionOnPage]:
+    from moldau.client.admin.pages import describe_page
+
+    found: list[PartitionOnPage] = []
+    begin: tuple[str, int] | None = None
+    while True:
+        page = cluster.run(describe_page([topic], begin=begin))
+        for each in page.topics:
+            if each.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise Failure(f"There is no topic {topic!r}.")
+            if each.error is not ErrorCode.NONE:
+                raise KafkaError(each.error, f"Topic {topic!r}: {each.error.text}")
+            found += each.partitions
+        begin = page.next
+        if begin is None:
+            return found
+
+
+def _disks(cluster: Cluster, brokers: Iterable[BrokerDescription]) -> dict[int, Sequence[LogDirectory]]:
+    from moldau.client.admin import describe_log_dirs
+
+    asked = {
+        broker.id: cluster.begin(describe_log_dirs([broker.id]), timeout=_LOOK_SECONDS)
+        for broker in brokers
+        if not broker.fenced
+    }
+    found: dict[int, Sequence[LogDirectory]] = {}
+    for broker, waiter in asked.items():
+        try:
+            found[broker] = waiter.wait(_LOOK_SECONDS + 1.0)
+        except MoldauError:
+            continue
+    return found
+
+
+def _moves(cluster: Cluster, topic: str) -> dict[int, Reassignment] | None:
+    """None if no controller answers."""
+    from moldau.client.admin.replicas import list_reassignments
+
+    try:
+        found = cluster.run(list_reassignments(), timeout=_LOOK_SECONDS)
+    except MoldauError:
+        return None
+    return {where.partition: move for where, move in found.items() if where.topic == topic}
