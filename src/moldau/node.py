@@ -23,6 +23,7 @@ from moldau.coordinator.txn.coordinator import TransactionCoordinator
 from moldau.coordinator.txn.settings import TransactionSettings
 from moldau.deferred import Deferred, settle
 from moldau.errors import MoldauError
+from moldau.links.peers import Peers
 from moldau.metadata.loader import MetadataLoader
 from moldau.metadata.producer_id_pool import ProducerIdPool
 from moldau.raft.quorum_of_one import QuorumOfOne
@@ -31,9 +32,10 @@ from moldau.replica.deleted_topics import DeletedTopics
 from moldau.replica.log_moves import LogMoves
 from moldau.replica.manager import ReplicaManager
 from moldau.runtime.ports import Runtime
-from moldau.server.apis.table import BROKER_APIS
+from moldau.server.apis.table import BROKER_APIS, CONTROLLER_APIS
 from moldau.server.broker_lifecycle import BrokerLifecycle
 from moldau.server.context import Services
+from moldau.server.controller_channel import ControllerChannel
 from moldau.server.coordinator_leadership import CoordinatorLeadership
 from moldau.server.coordinator_log import CoordinatorLog
 from moldau.server.dispatch import DispatchTable
@@ -160,6 +162,25 @@ class Node:
         services.replicas = self.replicas
         services.logs = self.logs
         services.controller = self.controller
+        services.quorum = self.quorum
+        # A node talks to nobody who does not listen to controllers; a standalone one to nobody at all.
+        self.peers = Peers(
+            self._runtime.clock,
+            self._runtime.loop,
+            self._runtime.network,
+            self._runtime.random,
+            f"node-{config.node_id}",
+        )
+        services.controller_channel = self.channel = ControllerChannel(
+            services,
+            DispatchTable(CONTROLLER_APIS, services),
+            self.quorum,
+            lambda _node_id: None,
+            self.peers,
+            self._runtime.clock,
+            self._runtime.loop,
+            self._runtime.random,
+        )
         services.fetch_sessions = FetchSessions(config.max_incremental_fetch_session_cache_slots, self._runtime.random)
         services.producer_ids = self.producer_ids
         services.groups = self.groups

@@ -81,9 +81,9 @@ class Peers:
         there = self._lanes.get((address, lane))
         return None if there is None or there.link is None else there.link.versions
 
-    def forget(self, address: Address) -> None:
-        """Ends all connections to an address: nobody is expected there any more."""
-        for key in [key for key in self._lanes if key[0] == address]:
+    def forget(self, address: Address, lane: str | None = None) -> None:
+        """Ends the connections to an address, or the one of this lane: nothing is expected from there any more."""
+        for key in [key for key in self._lanes if key[0] == address and lane in (None, key[1])]:
             self._lanes.pop(key).close(f"{address} is not talked to any more.")
 
     def close(self) -> None:

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from moldau.coordinator.txn.coordinator import TransactionCoordinator
     from moldau.metadata.image import MetadataImage
     from moldau.metadata.producer_id_pool import ProducerIdPool
+    from moldau.raft.quorum import MetadataQuorum
     from moldau.replica.log_moves import LogMoves
     from moldau.replica.manager import ReplicaManager
     from moldau.runtime.ports import Runtime
     from moldau.server.connection import Connection
+    from moldau.server.controller_channel import ControllerChannel
     from moldau.server.fetch_sessions import FetchSessions
     from moldau.server.txn_markers import TransactionMarkers
     from moldau.server.txn_partitions import TransactionPartitions
@@ -45,7 +47,10 @@ class Services:
     node_id: int
     metadata: MetadataView
     replicas: ReplicaManager
-    controller: Controller
+    # In this process, active or not; a node that is only a broker has none.
+    controller: Controller | None
+    controller_channel: ControllerChannel
+    quorum: MetadataQuorum
     logs: LogManager
     log_moves: LogMoves
     producer_ids: ProducerIdPool

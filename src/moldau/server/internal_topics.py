@@ -35,7 +35,8 @@ def create_internal_topic(services: Services, name: str) -> Deferred[None]:
         done.fail(KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name} cannot be created: {error}"))
 
     topic = _definition(services.config, name)
-    services.controller.create_topics(CreateTopicsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS)).then(answered)
+    creation = CreateTopicsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS)
+    services.controller_channel.ask(creation, timeout=_TIMEOUT_MS / 1000).then(answered)
     return done
 
 

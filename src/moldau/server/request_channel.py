@@ -113,7 +113,7 @@ class RequestChannel:
         # A producer that wants no answer may have left: its records count all the same.
         wanted = None if kind.KEEPS_VIEW else connection.is_open
         try:
-            decoded = self._slicer.run(_read_bounded(route, body), wanted)
+            decoded = self._slicer.run(read_bounded(route, body), wanted)
         except KafkaError as error:
             refuse(error)
             return
@@ -144,10 +144,7 @@ class RequestChannel:
         refused = None if many else request
         begun = self._now()
         try:
-            large = next((parts for parts in api.parts if parts.is_large(request)), None)
-            answer: Any = (
-                api.handler(context, request) if large is None else self._in_parts(context, route, large, request)
-            )
+            answer: Any = handled(context, route, request)
             if isinstance(answer, GeneratorType):
                 wanted = None if api.request.KEEPS_VIEW else connection.is_open
                 answer = self._slicer.run(answer, wanted) if may_pause else run_whole(answer)
@@ -171,17 +168,6 @@ class RequestChannel:
             self._respond(connection, route, correlation_id, answer, whole=self._now() - begun < _QUICKLY)
             if many:
                 self._free(request)
-
-    def _in_parts(
-        self, context: RequestContext, route: Route, parts: Parts, request: Message
-    ) -> Work[Message | Deferred[Message]]:
-        """A large request as if it were several."""
-        answers: list[Deferred[Message]] = []
-        for part in parts.cut(request):
-            if part is not None:
-                answers.append((yield from _answer_part(context, route, part)))
-            yield
-        return self._slicer.then(gather(answers), parts.together)
 
     def answer_raw(
         self, connection: Connection, route: Route, answer: Deferred[list[Chunk] | None] | Any | None
@@ -307,6 +293,23 @@ def _read_short(kind: type[Message], body: memoryview, version: int) -> Message 
     return None
 
 
+def handled(context: RequestContext, route: Route, request: Message) -> Any:
+    """What the handler answers, or the work of a large request that is answered as if it were several."""
+    large = next((parts for parts in route.api.parts if parts.is_large(request)), None)
+    return route.api.handler(context, request) if large is None else _in_parts(context, route, large, request)
+
+
+def _in_parts(
+    context: RequestContext, route: Route, parts: Parts, request: Message
+) -> Work[Message | Deferred[Message]]:
+    answers: list[Deferred[Message]] = []
+    for part in parts.cut(request):
+        if part is not None:
+            answers.append((yield from _answer_part(context, route, part)))
+        yield
+    return context.services.slicer.then(gather(answers), parts.together)
+
+
 def _answer_part(context: RequestContext, route: Route, part: Message) -> Work[Deferred[Message]]:
     api = route.api
     answer: Any = api.handler(context, part)
@@ -318,7 +321,7 @@ def _answer_part(context: RequestContext, route: Route, part: Message) -> Work[D
     return answer if refuse is None else recovered(answer, lambda error: refuse(part, route.version, error))
 
 
-def _read_bounded(route: Route, body: memoryview) -> Slices[tuple[Message, int]]:
+def read_bounded(route: Route, body: memoryview) -> Slices[tuple[Message, int]]:
     """The request, and how many elements it has."""
     kind, most = route.api.request, route.api.most_elements
     if not kind.KEEPS_VIEW and len(body) > MOST_BYTES:

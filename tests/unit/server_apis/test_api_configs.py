@@ -216,8 +216,9 @@ def test_a_resource_or_a_setting_named_twice(world: ApiWorld) -> None:
     ]
 
 
-def test_a_controller_that_fails_is_told_per_resource(world: ApiWorld) -> None:
+def test_a_controller_that_nobody_finds_is_told_per_resource(world: ApiWorld) -> None:
     world.services.controller = None
+    world.patience = 60.0
     assert code(_alter(world, TOPIC, "orders", ("retention.ms", SET, "1"))) is ErrorCode.NOT_CONTROLLER
 
 

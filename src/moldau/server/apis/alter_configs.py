@@ -2,29 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from moldau.config.alteration import Operation, changed, incremental_changes
 from moldau.config.broker import BROKER_SETTINGS
-from moldau.controller.configs import Change, ResourceChange
+from moldau.controller.configs import Change, Outcome, ResourceChange
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import ConfigResource
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.alter_configs import (
     AlterConfigsRequest,
-    AlterConfigsResource,
     AlterConfigsResourceResponse,
     AlterConfigsResponse,
 )
-from moldau.server.apis.config_changes import Results, alter, check_resource, repeated_resources
-from moldau.server.apis.forwarding import forward
+from moldau.server.apis.config_changes import (
+    Results,
+    alter,
+    check_at_controller,
+    check_resource,
+    pass_on_to_controller,
+    repeated_resources,
+)
+from moldau.server.apis.forwarding import controller_of
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.parts import Parts
 
+if TYPE_CHECKING:
+    from moldau.controller.controller import Controller
+
 
 def alter_configs(context: RequestContext, request: AlterConfigsRequest) -> Deferred[AlterConfigsResponse]:
+    """At a broker: it checks its own settings."""
+    return _alter(context, request, lambda resource, changes: _check(context, resource, changes))
+
+
+def alter_configs_at_controller(
+    context: RequestContext, request: AlterConfigsRequest
+) -> Deferred[AlterConfigsResponse]:
+    return _alter(context, request, None)
+
+
+def _alter(
+    context: RequestContext,
+    request: AlterConfigsRequest,
+    check_at_broker: Callable[[ConfigResource, list[Change]], None] | None,
+) -> Deferred[AlterConfigsResponse]:
     resources = [ConfigResource(wanted.resource_type, wanted.resource_name) for wanted in request.resources]
     twice = repeated_resources(resources)
     settled: dict[int, KafkaError | None] = {}
@@ -33,25 +59,34 @@ def alter_configs(context: RequestContext, request: AlterConfigsRequest) -> Defe
         try:
             if resources[index] in twice:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "The resource appears twice in the request.")
-            changes[index] = _checked(context, resources[index], wanted)
+            asked = [Change(config.name, Operation.SET, config.value) for config in wanted.configs]
+            if check_at_broker is None:
+                check_at_controller(resources[index])
+            else:
+                check_at_broker(resources[index], asked)
+            changes[index] = ResourceChange(resources[index], asked)
         except KafkaError as error:
             settled[index] = error
+
+    def decide(controller: Controller) -> Deferred[list[Outcome]]:
+        return controller.alter_configs(list(changes.values()), validate_only=request.validate_only)
+
+    def decided() -> Deferred[list[Outcome]]:
+        if check_at_broker is None:
+            return decide(controller_of(context))
+        return pass_on_to_controller(context, request, changes, decide)
+
     return alter(
-        context,
         resources,
         settled,
         changes,
-        lambda all_changes: forward(
-            context, lambda controller: controller.alter_configs(all_changes, validate_only=request.validate_only)
-        ),
+        decided,
         lambda results: _response(request, results),
     )
 
 
-def _checked(context: RequestContext, resource: ConfigResource, wanted: AlterConfigsResource) -> ResourceChange:
-    changes = [Change(config.name, Operation.SET, config.value) for config in wanted.configs]
+def _check(context: RequestContext, resource: ConfigResource, changes: list[Change]) -> None:
     check_resource(context, resource, lambda: changed({}, incremental_changes(BROKER_SETTINGS, {}, changes)))
-    return ResourceChange(resource, changes)
 
 
 def _response(request: AlterConfigsRequest, results: Results) -> AlterConfigsResponse:
@@ -81,3 +116,5 @@ ALTER_CONFIGS: Final = Api(
     parts=(Parts(("resources",), ("responses",), unique=("resource_type", "resource_name"), size=50),),
     most_elements=50_000,
 )
+
+CONTROLLER_ALTER_CONFIGS: Final = replace(ALTER_CONFIGS, handler=alter_configs_at_controller)

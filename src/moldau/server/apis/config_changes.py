@@ -1,22 +1,27 @@
 """What AlterConfigs and IncrementalAlterConfigs have in common: what the broker itself checks and does.
 
 The controller checks topics. A broker's own settings can only be judged by that broker, which has the file, so they are
-checked here before anything is passed on; loggers belong to this process and go no further.
+checked here before anything is passed on; loggers belong to this process and go no further. At the controller's own
+listener a broker's settings have been checked already, by the broker that passes them on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from moldau.config.alteration import changed, check_node, incremental_changes
 from moldau.config.broker import BROKER_SETTINGS
 from moldau.config.definition import ConfigError
 from moldau.controller.configs import Change, Outcome, ResourceChange, describe
-from moldau.deferred import Deferred
-from moldau.errors import ErrorCode, KafkaError
+from moldau.deferred import Deferred, mapped
+from moldau.errors import ErrorCode, KafkaError, error_code
 from moldau.metadata.image import ConfigResource, ResourceType
+from moldau.server.apis.forwarding import controller_of
 from moldau.server.context import RequestContext
+
+if TYPE_CHECKING:
+    from moldau.controller.controller import Controller
 
 R = TypeVar("R")
 
@@ -53,6 +58,15 @@ def check_resource(
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Settings of {describe(resource.type)} cannot be changed.")
 
 
+def check_at_controller(resource: ConfigResource) -> None:
+    """As far as one who does not have the broker's file can."""
+    if resource.type == ResourceType.BROKER:
+        if resource.name and not (resource.name.isascii() and resource.name.isdigit()):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{resource.name!r} is no id of a broker.")
+    elif resource.type != ResourceType.TOPIC:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Settings of {describe(resource.type)} cannot be changed.")
+
+
 def check_is_this_broker(context: RequestContext, name: str) -> None:
     node_id = context.services.node_id
     if name != str(node_id):
@@ -69,12 +83,35 @@ def broker_settings_after(
     return changed(current, incremental_changes(BROKER_SETTINGS, current, changes))
 
 
-def alter(
+def pass_on_to_controller(
     context: RequestContext,
+    request: Any,
+    changes: Mapping[int, ResourceChange],
+    decide: Callable[[Controller], Deferred[list[Outcome]]],
+) -> Deferred[list[Outcome]]:
+    """The decision of the active controller about those resources of the request that are its business."""
+    channel = context.services.controller_channel
+    if channel.leads:
+        return decide(controller_of(context))
+    rest = request.changed(resources=[request.resources[index] for index in changes])
+    return mapped(channel.forward(context, rest), _outcomes)
+
+
+def _outcomes(response: Any) -> list[Outcome]:
+    return [
+        (
+            ConfigResource(one.resource_type, one.resource_name),
+            KafkaError(error_code(one.error_code), one.error_message) if one.error_code else None,
+        )
+        for one in response.responses
+    ]
+
+
+def alter(
     resources: Sequence[ConfigResource],
     settled: dict[int, KafkaError | None],
     changes: Mapping[int, ResourceChange],
-    operation: Callable[[list[ResourceChange]], Deferred[list[Outcome]]],
+    decide: Callable[[], Deferred[list[Outcome]]],
     respond: Callable[[Results], R],
 ) -> Deferred[R]:
     """Sends what is not settled yet to the controller and puts both parts together, in the order of the request."""
@@ -97,5 +134,5 @@ def alter(
                 settled[index] = by_resource[resources[index]]
         answer.resolve(respond(settled))
 
-    operation(list(changes.values())).then(decided)
+    decide().then(decided)
     return answer

@@ -12,14 +12,14 @@ from moldau.protocol.messages.create_partitions import (
     CreatePartitionsResponse,
     CreatePartitionsTopicResult,
 )
-from moldau.server.apis.forwarding import forward
+from moldau.server.apis.forwarding import controller_of
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.parts import Parts
 
 
 def create_partitions(context: RequestContext, request: CreatePartitionsRequest) -> Deferred[CreatePartitionsResponse]:
-    return forward(context, lambda controller: controller.create_partitions(request))
+    return controller_of(context).create_partitions(request)
 
 
 def error_response(request: CreatePartitionsRequest, version: int, error: KafkaError) -> CreatePartitionsResponse:

@@ -12,14 +12,14 @@ from moldau.deferred import Deferred
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
-from moldau.server.apis.forwarding import forward
+from moldau.server.apis.forwarding import controller_of
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.parts import Parts
 
 
 def create_topics(context: RequestContext, request: CreateTopicsRequest) -> Deferred[CreateTopicsResponse]:
-    return forward(context, lambda controller: controller.create_topics(request))
+    return controller_of(context).create_topics(request)
 
 
 def error_response(request: CreateTopicsRequest, version: int, error: KafkaError) -> CreateTopicsResponse:

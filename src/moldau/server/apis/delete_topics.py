@@ -12,7 +12,7 @@ from moldau.deferred import Deferred
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
-from moldau.server.apis.forwarding import forward
+from moldau.server.apis.forwarding import controller_of
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.parts import Parts
@@ -20,7 +20,7 @@ from moldau.types import ZERO_UUID
 
 
 def delete_topics(context: RequestContext, request: DeleteTopicsRequest) -> Deferred[DeleteTopicsResponse]:
-    return forward(context, lambda controller: controller.delete_topics(request, context.version))
+    return controller_of(context).delete_topics(request, context.version)
 
 
 def error_response(request: DeleteTopicsRequest, version: int, error: KafkaError) -> DeleteTopicsResponse:

@@ -1,9 +1,10 @@
-"""DescribeCluster (key 60): the brokers of the cluster. Version 1 says which kind of node is asked for, 2 can include
-fenced brokers.
+"""DescribeCluster (key 60): the brokers of the cluster, or at a controller the controllers. Version 1 says which kind
+of node is asked for, 2 can include fenced brokers.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from moldau.errors import ErrorCode, KafkaError
@@ -51,8 +52,37 @@ def describe_cluster(context: RequestContext, request: DescribeClusterRequest) -
     )
 
 
+def describe_controllers(context: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
+    """At a controller, for who administers a cluster through its controllers (`bootstrap.controllers`)."""
+    if request.endpoint_type == _BROKERS:
+        raise KafkaError(
+            ErrorCode.MISMATCHED_ENDPOINT_TYPE, "Brokers are asked for at a broker, and this is a controller."
+        )
+    if request.endpoint_type != _CONTROLLERS:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"The endpoint type {request.endpoint_type} is not known."
+        )
+    services = context.services
+    registered = services.metadata.image.cluster.controllers.values()
+    return DescribeClusterResponse(
+        cluster_id=services.cluster_id,
+        controller_id=services.quorum.leader_id,
+        endpoint_type=_CONTROLLERS,
+        brokers=[
+            DescribeClusterBroker(broker_id=controller.id, host=endpoint.host, port=endpoint.port)
+            for controller in registered
+            if (endpoint := controller.listeners.get(context.listener_name)) is not None
+        ],
+        cluster_authorized_operations=(
+            cluster_operations(context) if request.include_cluster_authorized_operations else NOT_REQUESTED
+        ),
+    )
+
+
 def error_response(request: DescribeClusterRequest, version: int, error: KafkaError) -> DescribeClusterResponse:
     return DescribeClusterResponse(error_code=error.code, error_message=error.message)
 
 
 DESCRIBE_CLUSTER: Final = Api(ApiKey.DESCRIBE_CLUSTER, DescribeClusterRequest, describe_cluster, error_response)
+
+CONTROLLER_DESCRIBE_CLUSTER: Final = replace(DESCRIBE_CLUSTER, handler=describe_controllers)

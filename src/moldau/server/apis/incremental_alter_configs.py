@@ -5,10 +5,12 @@ Resources are topics, brokers (one, or all with an empty name) and the loggers o
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from moldau.config.alteration import Operation
-from moldau.controller.configs import Change, ResourceChange
+from moldau.controller.configs import Change, Outcome, ResourceChange
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import ConfigResource, ResourceType
@@ -24,18 +26,42 @@ from moldau.server.apis.config_changes import (
     Results,
     alter,
     broker_settings_after,
+    check_at_controller,
     check_is_this_broker,
     check_resource,
+    pass_on_to_controller,
     repeated_resources,
 )
-from moldau.server.apis.forwarding import forward
+from moldau.server.apis.forwarding import controller_of
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.parts import Parts
 
+if TYPE_CHECKING:
+    from moldau.controller.controller import Controller
+
 
 def incremental_alter_configs(
     context: RequestContext, request: IncrementalAlterConfigsRequest
+) -> Deferred[IncrementalAlterConfigsResponse]:
+    """At a broker: it checks its own settings."""
+
+    def check(resource: ConfigResource, changes: list[Change]) -> None:
+        check_resource(context, resource, lambda: broker_settings_after(context, resource, changes))
+
+    return _alter(context, request, check)
+
+
+def incremental_alter_configs_at_controller(
+    context: RequestContext, request: IncrementalAlterConfigsRequest
+) -> Deferred[IncrementalAlterConfigsResponse]:
+    return _alter(context, request, None)
+
+
+def _alter(
+    context: RequestContext,
+    request: IncrementalAlterConfigsRequest,
+    check_at_broker: Callable[[ConfigResource, list[Change]], None] | None,
 ) -> Deferred[IncrementalAlterConfigsResponse]:
     resources = [ConfigResource(wanted.resource_type, wanted.resource_name) for wanted in request.resources]
     twice = repeated_resources(resources)
@@ -49,27 +75,31 @@ def incremental_alter_configs(
             if resource.type == ResourceType.BROKER_LOGGER:
                 _set_loggers(context, wanted, validate_only=request.validate_only)
                 settled[index] = None
+                continue
+            asked = [Change(config.name, config.config_operation, config.value) for config in wanted.configs]
+            if check_at_broker is None:
+                check_at_controller(resource)
             else:
-                changes[index] = _checked(context, resource, wanted)
+                check_at_broker(resource, asked)
+            changes[index] = ResourceChange(resource, asked)
         except KafkaError as error:
             settled[index] = error
+
+    def decide(controller: Controller) -> Deferred[list[Outcome]]:
+        return controller.incremental_alter_configs(list(changes.values()), validate_only=request.validate_only)
+
+    def decided() -> Deferred[list[Outcome]]:
+        if check_at_broker is None:
+            return decide(controller_of(context))
+        return pass_on_to_controller(context, request, changes, decide)
+
     return alter(
-        context,
         resources,
         settled,
         changes,
-        lambda all_changes: forward(
-            context,
-            lambda controller: controller.incremental_alter_configs(all_changes, validate_only=request.validate_only),
-        ),
+        decided,
         lambda results: _response(request, results),
     )
-
-
-def _checked(context: RequestContext, resource: ConfigResource, wanted: AlterConfigsResource) -> ResourceChange:
-    changes = [Change(config.name, config.config_operation, config.value) for config in wanted.configs]
-    check_resource(context, resource, lambda: broker_settings_after(context, resource, changes))
-    return ResourceChange(resource, changes)
 
 
 def _set_loggers(context: RequestContext, wanted: AlterConfigsResource, *, validate_only: bool) -> None:
@@ -118,4 +148,8 @@ INCREMENTAL_ALTER_CONFIGS: Final = Api(
     error_response,
     parts=(Parts(("resources",), ("responses",), unique=("resource_type", "resource_name"), size=50),),
     most_elements=50_000,
+)
+
+CONTROLLER_INCREMENTAL_ALTER_CONFIGS: Final = replace(
+    INCREMENTAL_ALTER_CONFIGS, handler=incremental_alter_configs_at_controller
 )

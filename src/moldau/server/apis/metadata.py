@@ -35,12 +35,14 @@ from moldau.protocol.messages.metadata import (
 from moldau.protocol.wire import Writer
 from moldau.server.apis.authorized_operations import NOT_REQUESTED, cluster_operations, topic_operations
 from moldau.server.apis.cluster_view import alive_brokers, any_broker, offline_replicas
-from moldau.server.apis.forwarding import forward
 from moldau.server.context import RequestContext
+from moldau.server.controller_channel import FORWARDING
 from moldau.server.dispatch import Api
 from moldau.slicing import Work, distinct
 from moldau.types import NO_LEADER, ZERO_UUID, Uuid
 
+# How long a controller is looked for; then the client is told to come back.
+_CREATION_SECONDS: Final = 10.0
 # Topics that one request creates; whoever asked for more comes back for the rest.
 MOST_CREATED: Final = 20
 _FLEXIBLE_SINCE: Final = 9
@@ -116,14 +118,15 @@ def _create_and_respond(
     answer: Deferred[Message] = Deferred()
 
     def created(response: CreateTopicsResponse | None, error: BaseException | None) -> None:
-        # The image has the new topics already: it is published before the controller's answer leaves.
+        # If the controller is in this process, the image has the new topics already: it is published before its answer
+        # leaves. From elsewhere they come a moment later, and the client asks again, as it does with Kafka.
         refused = {} if response is None else {topic.name: topic.error_code for topic in response.topics}
         # The whole request failed or timed out: the client shall come back.
         otherwise = ErrorCode.LEADER_NOT_AVAILABLE if error is not None else ErrorCode.NONE
         work = _by_names(context, request, names, lambda name: refused.get(name, otherwise))
         context.services.slicer.run_into(work, answer)
 
-    forward(context, lambda controller: controller.create_topics(creation)).then(created)
+    context.services.controller_channel.ask(creation, timeout=_CREATION_SECONDS, lane=FORWARDING).then(created)
     return answer
 
 

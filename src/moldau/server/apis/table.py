@@ -1,4 +1,7 @@
-"""Every API a broker offers, in one place. What does not stand here is neither advertised nor answered."""
+"""Every API a node offers, in one place: a broker to its clients, a controller to brokers and other controllers.
+
+What does not stand here is neither advertised nor answered.
+"""
 
 from __future__ import annotations
 
@@ -6,34 +9,48 @@ from typing import Final
 
 from moldau.server.apis.add_offsets_to_txn import ADD_OFFSETS_TO_TXN
 from moldau.server.apis.add_partitions_to_txn import ADD_PARTITIONS_TO_TXN
-from moldau.server.apis.alter_configs import ALTER_CONFIGS
+from moldau.server.apis.allocate_producer_ids import ALLOCATE_PRODUCER_IDS
+from moldau.server.apis.alter_configs import ALTER_CONFIGS, CONTROLLER_ALTER_CONFIGS
+from moldau.server.apis.alter_partition import ALTER_PARTITION
+from moldau.server.apis.alter_partition_reassignments import ALTER_PARTITION_REASSIGNMENTS
 from moldau.server.apis.alter_replica_log_dirs import ALTER_REPLICA_LOG_DIRS
 from moldau.server.apis.api_versions import API_VERSIONS
+from moldau.server.apis.assign_replicas_to_dirs import ASSIGN_REPLICAS_TO_DIRS
+from moldau.server.apis.broker_heartbeat import BROKER_HEARTBEAT
+from moldau.server.apis.broker_registration import BROKER_REGISTRATION
 from moldau.server.apis.consumer_group_describe import CONSUMER_GROUP_DESCRIBE
 from moldau.server.apis.consumer_group_heartbeat import CONSUMER_GROUP_HEARTBEAT
+from moldau.server.apis.controller_registration import CONTROLLER_REGISTRATION
 from moldau.server.apis.create_partitions import CREATE_PARTITIONS
 from moldau.server.apis.create_topics import CREATE_TOPICS
 from moldau.server.apis.delete_groups import DELETE_GROUPS
 from moldau.server.apis.delete_records import DELETE_RECORDS
 from moldau.server.apis.delete_topics import DELETE_TOPICS
-from moldau.server.apis.describe_cluster import DESCRIBE_CLUSTER
+from moldau.server.apis.describe_cluster import CONTROLLER_DESCRIBE_CLUSTER, DESCRIBE_CLUSTER
 from moldau.server.apis.describe_configs import DESCRIBE_CONFIGS
 from moldau.server.apis.describe_groups import DESCRIBE_GROUPS
 from moldau.server.apis.describe_log_dirs import DESCRIBE_LOG_DIRS
 from moldau.server.apis.describe_producers import DESCRIBE_PRODUCERS
 from moldau.server.apis.describe_topic_partitions import DESCRIBE_TOPIC_PARTITIONS
 from moldau.server.apis.describe_transactions import DESCRIBE_TRANSACTIONS
+from moldau.server.apis.elect_leaders import ELECT_LEADERS
 from moldau.server.apis.end_txn import END_TXN
+from moldau.server.apis.envelope import ENVELOPE
 from moldau.server.apis.fetch import FETCH
 from moldau.server.apis.find_coordinator import FIND_COORDINATOR
+from moldau.server.apis.forwarding import forwarded
 from moldau.server.apis.heartbeat import HEARTBEAT
-from moldau.server.apis.incremental_alter_configs import INCREMENTAL_ALTER_CONFIGS
+from moldau.server.apis.incremental_alter_configs import (
+    CONTROLLER_INCREMENTAL_ALTER_CONFIGS,
+    INCREMENTAL_ALTER_CONFIGS,
+)
 from moldau.server.apis.init_producer_id import INIT_PRODUCER_ID
 from moldau.server.apis.join_group import JOIN_GROUP
 from moldau.server.apis.leave_group import LEAVE_GROUP
 from moldau.server.apis.list_config_resources import LIST_CONFIG_RESOURCES
 from moldau.server.apis.list_groups import LIST_GROUPS
 from moldau.server.apis.list_offsets import LIST_OFFSETS
+from moldau.server.apis.list_partition_reassignments import LIST_PARTITION_REASSIGNMENTS
 from moldau.server.apis.list_transactions import LIST_TRANSACTIONS
 from moldau.server.apis.metadata import METADATA
 from moldau.server.apis.offset_commit import OFFSET_COMMIT
@@ -43,8 +60,15 @@ from moldau.server.apis.offset_for_leader_epoch import OFFSET_FOR_LEADER_EPOCH
 from moldau.server.apis.produce import PRODUCE
 from moldau.server.apis.sync_group import SYNC_GROUP
 from moldau.server.apis.txn_offset_commit import TXN_OFFSET_COMMIT
+from moldau.server.apis.unregister_broker import UNREGISTER_BROKER
+from moldau.server.apis.update_features import UPDATE_FEATURES
 from moldau.server.apis.write_txn_markers import WRITE_TXN_MARKERS
 from moldau.server.dispatch import Api
+
+# The raft room's rows, to be joined here. Of these a broker offers DescribeQuorum, AddRaftVoter and RemoveRaftVoter,
+# with `forwarded` around them; all of them stand in the controllers' table, Fetch (of the metadata log) included.
+_RAFT_AT_BROKERS: Final[tuple[Api, ...]] = ()
+_RAFT_AT_CONTROLLERS: Final[tuple[Api, ...]] = ()
 
 BROKER_APIS: Final[tuple[Api, ...]] = (
     PRODUCE,
@@ -61,8 +85,8 @@ BROKER_APIS: Final[tuple[Api, ...]] = (
     DESCRIBE_GROUPS,
     LIST_GROUPS,
     API_VERSIONS,
-    CREATE_TOPICS,
-    DELETE_TOPICS,
+    forwarded(CREATE_TOPICS),
+    forwarded(DELETE_TOPICS),
     DELETE_RECORDS,
     INIT_PRODUCER_ID,
     OFFSET_FOR_LEADER_EPOCH,
@@ -75,16 +99,46 @@ BROKER_APIS: Final[tuple[Api, ...]] = (
     ALTER_CONFIGS,
     ALTER_REPLICA_LOG_DIRS,
     DESCRIBE_LOG_DIRS,
-    CREATE_PARTITIONS,
+    forwarded(CREATE_PARTITIONS),
     DELETE_GROUPS,
+    forwarded(ELECT_LEADERS),
     INCREMENTAL_ALTER_CONFIGS,
+    forwarded(ALTER_PARTITION_REASSIGNMENTS),
+    forwarded(LIST_PARTITION_REASSIGNMENTS),
     OFFSET_DELETE,
+    forwarded(UPDATE_FEATURES),
     DESCRIBE_CLUSTER,
     DESCRIBE_PRODUCERS,
+    forwarded(UNREGISTER_BROKER),
     DESCRIBE_TRANSACTIONS,
     LIST_TRANSACTIONS,
     CONSUMER_GROUP_HEARTBEAT,
     CONSUMER_GROUP_DESCRIBE,
     LIST_CONFIG_RESOURCES,
     DESCRIBE_TOPIC_PARTITIONS,
+    *_RAFT_AT_BROKERS,
+)
+
+CONTROLLER_APIS: Final[tuple[Api, ...]] = (
+    API_VERSIONS,
+    CREATE_TOPICS,
+    DELETE_TOPICS,
+    DESCRIBE_CONFIGS,
+    CONTROLLER_ALTER_CONFIGS,
+    CREATE_PARTITIONS,
+    ELECT_LEADERS,
+    CONTROLLER_INCREMENTAL_ALTER_CONFIGS,
+    ALTER_PARTITION_REASSIGNMENTS,
+    LIST_PARTITION_REASSIGNMENTS,
+    ALTER_PARTITION,
+    UPDATE_FEATURES,
+    ENVELOPE,
+    CONTROLLER_DESCRIBE_CLUSTER,
+    BROKER_REGISTRATION,
+    BROKER_HEARTBEAT,
+    UNREGISTER_BROKER,
+    ALLOCATE_PRODUCER_IDS,
+    CONTROLLER_REGISTRATION,
+    ASSIGN_REPLICAS_TO_DIRS,
+    *_RAFT_AT_CONTROLLERS,
 )

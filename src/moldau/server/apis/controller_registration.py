@@ -1,0 +1,35 @@
+"""ControllerRegistration (key 70), at controllers: one of them says where it listens and what it can do."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from moldau.deferred import Deferred
+from moldau.errors import KafkaError
+from moldau.protocol.api import ApiKey
+from moldau.protocol.messages.controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+)
+from moldau.server.apis.forwarding import controller_of
+from moldau.server.context import RequestContext
+from moldau.server.dispatch import Api
+
+
+def controller_registration(
+    context: RequestContext, request: ControllerRegistrationRequest
+) -> Deferred[ControllerRegistrationResponse]:
+    controller: Any = controller_of(context)
+    answer: Deferred[ControllerRegistrationResponse] = controller.register_controller(request)
+    return answer
+
+
+def error_response(
+    request: ControllerRegistrationRequest, version: int, error: KafkaError
+) -> ControllerRegistrationResponse:
+    return ControllerRegistrationResponse(error_code=error.code, error_message=error.message)
+
+
+CONTROLLER_REGISTRATION: Final = Api(
+    ApiKey.CONTROLLER_REGISTRATION, ControllerRegistrationRequest, controller_registration, error_response
+)

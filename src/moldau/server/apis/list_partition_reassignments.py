@@ -1,0 +1,35 @@
+"""ListPartitionReassignments (key 46): the moves under way, of all topics or of those named."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from moldau.deferred import Deferred
+from moldau.errors import KafkaError
+from moldau.protocol.api import ApiKey
+from moldau.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
+from moldau.server.apis.forwarding import controller_of
+from moldau.server.context import RequestContext
+from moldau.server.dispatch import Api
+
+
+def list_partition_reassignments(
+    context: RequestContext, request: ListPartitionReassignmentsRequest
+) -> Deferred[ListPartitionReassignmentsResponse]:
+    controller: Any = controller_of(context)
+    answer: Deferred[ListPartitionReassignmentsResponse] = controller.list_partition_reassignments(request)
+    return answer
+
+
+def error_response(
+    request: ListPartitionReassignmentsRequest, version: int, error: KafkaError
+) -> ListPartitionReassignmentsResponse:
+    return ListPartitionReassignmentsResponse(error_code=error.code, error_message=error.message)
+
+
+LIST_PARTITION_REASSIGNMENTS: Final = Api(
+    ApiKey.LIST_PARTITION_REASSIGNMENTS, ListPartitionReassignmentsRequest, list_partition_reassignments, error_response
+)

@@ -1,0 +1,40 @@
+"""UpdateFeatures (key 57): raises or lowers the levels of features, metadata.version among them.
+
+Versions: 1 can be tried without effect and tells safe downgrades from unsafe ones, 2 has one answer for all features.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from moldau.deferred import Deferred
+from moldau.errors import KafkaError
+from moldau.protocol.api import ApiKey
+from moldau.protocol.messages.update_features import (
+    UpdatableFeatureResult,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+from moldau.server.apis.forwarding import controller_of
+from moldau.server.context import RequestContext
+from moldau.server.dispatch import Api
+
+
+def update_features(context: RequestContext, request: UpdateFeaturesRequest) -> Deferred[UpdateFeaturesResponse]:
+    return controller_of(context).update_features(request, context.version)
+
+
+def error_response(request: UpdateFeaturesRequest, version: int, error: KafkaError) -> UpdateFeaturesResponse:
+    return UpdateFeaturesResponse(
+        error_code=error.code,
+        error_message=error.message,
+        results=[
+            UpdatableFeatureResult(feature=update.feature, error_code=error.code, error_message=error.message)
+            for update in request.feature_updates
+        ]
+        if version <= 1
+        else [],
+    )
+
+
+UPDATE_FEATURES: Final = Api(ApiKey.UPDATE_FEATURES, UpdateFeaturesRequest, update_features, error_response)
