@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from moldau.server.encoded_topics import EncodedTopics
+from moldau.server.internal_topics import InternalTopics
 
 if TYPE_CHECKING:
     from moldau.config.broker import BrokerConfig
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from moldau.coordinator.group.coordinator import GroupCoordinator
     from moldau.coordinator.group.requests import RequestInfo
     from moldau.coordinator.txn.coordinator import TransactionCoordinator
+    from moldau.deferred import Deferred
     from moldau.metadata.image import MetadataImage
     from moldau.metadata.producer_id_pool import ProducerIdPool
     from moldau.raft.quorum import MetadataQuorum
@@ -62,6 +64,11 @@ class Services:
 
     def __init__(self) -> None:
         self.encoded_topics = EncodedTopics()
+        self.internal_topics = InternalTopics()
+
+    def create_internal_topic(self, name: str) -> Deferred[None]:
+        """Settles when the controller has created the topic of a coordinator, or says that there is one."""
+        return self.internal_topics.create(self.config, self.controller_channel.ask, name)
 
 
 class RequestContext:

@@ -1,19 +1,25 @@
-"""The topics coordinators keep their state in, created when somebody first needs one."""
+"""The topics coordinators keep their state in, created when somebody first needs one.
+
+However many clients ask at the same time, the controller is asked once. While there are not enough brokers for the
+replicas a topic is set to, it is not created with fewer: those who ask hear that there is no coordinator yet, and come
+again.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, cast
 
 from moldau.config.broker import BrokerConfig
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, pass_on
 from moldau.errors import ErrorCode, KafkaError, error_code
+from moldau.protocol.message import Message
 from moldau.protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from moldau.server.context import Services
 
 CONSUMER_OFFSETS: Final = "__consumer_offsets"
 TRANSACTION_STATE: Final = "__transaction_state"
@@ -21,23 +27,39 @@ TRANSACTION_STATE: Final = "__transaction_state"
 _TIMEOUT_MS: Final = 10_000
 
 
-def create_internal_topic(services: Services, name: str) -> Deferred[None]:
-    """Settles when the topic exists; fails with COORDINATOR_NOT_AVAILABLE if it cannot be created now."""
-    done: Deferred[None] = Deferred()
+class InternalTopics:
+    def __init__(self) -> None:
+        self._on_their_way: dict[str, Deferred[None]] = {}
 
-    def answered(response: CreateTopicsResponse | None, error: BaseException | None) -> None:
-        if response is not None:
-            code = error_code(response.topics[0].error_code)
-            if code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
-                done.resolve(None)
-                return
-            error = KafkaError(code, response.topics[0].error_message)
-        done.fail(KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name} cannot be created: {error}"))
+    def create(
+        self, config: BrokerConfig, ask: Callable[[CreateTopicsRequest], Deferred[Message]], name: str
+    ) -> Deferred[None]:
+        """Settles when the topic exists; fails with COORDINATOR_NOT_AVAILABLE if it cannot be created now.
 
-    topic = _definition(services.config, name)
-    creation = CreateTopicsRequest(topics=[topic], timeout_ms=_TIMEOUT_MS)
-    services.controller_channel.ask(creation, timeout=_TIMEOUT_MS / 1000).then(answered)
-    return done
+        `ask` hands the request to the active controller. The metadata of this broker may come a little later than its
+        answer.
+        """
+        waiting: Deferred[None] = Deferred()
+        known = self._on_their_way.get(name)
+        if known is not None:
+            pass_on(known, waiting)
+            return waiting
+        done = self._on_their_way[name] = Deferred()
+        pass_on(done, waiting)
+
+        def answered(response: Message | None, error: BaseException | None) -> None:
+            del self._on_their_way[name]
+            if response is not None:
+                topic = cast("CreateTopicsResponse", response).topics[0]
+                code = error_code(topic.error_code)
+                if code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+                    done.resolve(None)
+                    return
+                error = KafkaError(code, topic.error_message)
+            done.fail(KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{name} cannot be created: {error}"))
+
+        ask(CreateTopicsRequest(topics=[_definition(config, name)], timeout_ms=_TIMEOUT_MS)).then(answered)
+        return waiting
 
 
 def _definition(config: BrokerConfig, name: str) -> CreatableTopic:

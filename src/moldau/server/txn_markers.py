@@ -4,14 +4,14 @@ A marker on a partition of records is a control batch, appended like any other b
 replicas have it. A marker on `__consumer_offsets` goes through the group coordinator, because the offsets that were
 pending count or are dropped with it.
 
-Partitions led by other brokers are handed to `RemoteMarkers`: WriteTxnMarkers requests, collected per broker. A single
-node has none.
+Partitions led by other brokers get theirs by WriteTxnMarkers requests (`marker_requests`). Who leads a partition is
+looked up each time a marker is sent, so that one that was refused finds the new leader when it is sent again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
 
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
@@ -20,8 +20,13 @@ from moldau.protocol.records import EndTransaction, encode_batch, end_transactio
 from moldau.replica.delayed_outcomes import DelayedOutcomes, PendingAppend
 from moldau.replica.manager import ReplicaManager
 from moldau.runtime.ports import Clock
+from moldau.server.coordinator_log import check_marker
+from moldau.server.marker_requests import Marker, MarkerErrand, Results, marker_requests
+from moldau.server.other_brokers import OtherBrokers
 from moldau.storage.origin import Origin
 from moldau.types import NO_LEADER, TopicPartition
+
+__all__ = ["Marker", "OffsetMarkers", "Results", "TransactionMarkers"]
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 # How long a marker may take to be replicated before the answer says so; the coordinator then sends it again.
@@ -31,40 +36,30 @@ _ALL: Final = -1
 # What the coordinator of a partition says, in the words of a partition's leader.
 _AS_LEADER: Final = {
     ErrorCode.NOT_COORDINATOR: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.REQUEST_TIMED_OUT,
 }
-
-Results = Mapping[TopicPartition, ErrorCode]
-
-
-class Marker(NamedTuple):
-    """The end of a producer's transaction, the same for every partition in it."""
-
-    producer_id: int
-    producer_epoch: int
-    committed: bool
-    coordinator_epoch: int
-    transaction_version: int = 0
 
 
 class OffsetMarkers(Protocol):
     """The group coordinator, as far as transactions end in its partitions."""
 
     def complete_transaction(
-        self, partition: int, producer_id: int, producer_epoch: int, coordinator_epoch: int, committed: bool
+        self,
+        partition: int,
+        producer_id: int,
+        producer_epoch: int,
+        coordinator_epoch: int,
+        committed: bool,
+        transaction_version: int = 0,
     ) -> Deferred[None]: ...
 
 
-class RemoteMarkers(Protocol):
-    """Sends a marker to the brokers that lead the partitions; the results come together."""
-
-    def send(
-        self, marker: Marker, by_broker: Mapping[int, Sequence[TopicPartition]], done: Callable[[Results], None]
-    ) -> None: ...
-
-
 class TransactionMarkers:
-    """The coordinator's MarkerSender, and what WriteTxnMarkers is answered from."""
+    """The coordinator's MarkerSender, and what WriteTxnMarkers is answered from.
+
+    Without `brokers` there is nobody else: a node that stands alone.
+    """
 
     def __init__(
         self,
@@ -72,13 +67,13 @@ class TransactionMarkers:
         replicas: ReplicaManager,
         offsets: OffsetMarkers,
         clock: Clock,
-        remote: RemoteMarkers | None = None,
+        brokers: OtherBrokers | None = None,
     ) -> None:
         self._broker_id = broker_id
         self._replicas = replicas
         self._offsets = offsets
         self._clock = clock
-        self._remote = remote
+        self._remote = None if brokers is None else marker_requests(brokers)
 
     def send(
         self,
@@ -89,30 +84,20 @@ class TransactionMarkers:
         partitions: Sequence[TopicPartition],
         transaction_version: int,
         done: Callable[[Results], None],
+        wanted: Callable[[], bool],
     ) -> None:
+        """`done` is told of the partitions of each leader when that one has answered."""
         marker = Marker(producer_id, producer_epoch, committed, coordinator_epoch, transaction_version)
         by_leader: dict[int, list[TopicPartition]] = {}
         for place in partitions:
             by_leader.setdefault(_leader(self._replicas.image, place), []).append(place)
-        local = by_leader.pop(self._broker_id, [])
-        nowhere = by_leader.pop(NO_LEADER, [])
-        results: dict[TopicPartition, ErrorCode] = dict.fromkeys(nowhere, ErrorCode.LEADER_NOT_AVAILABLE)
-        waiting = 1 + bool(by_leader)
-
-        def arrived(some: Results) -> None:
-            nonlocal waiting
-            results.update(some)
-            waiting -= 1
-            if not waiting:
-                done(results)
-
-        if by_leader:
-            if self._remote is None:
-                elsewhere = [place for places in by_leader.values() for place in places]
-                arrived(dict.fromkeys(elsewhere, ErrorCode.BROKER_NOT_AVAILABLE))
+        for leader, places in by_leader.items():
+            if leader == self._broker_id:
+                self.write(marker, places, done)
+            elif leader == NO_LEADER or self._remote is None:
+                done(dict.fromkeys(places, ErrorCode.LEADER_NOT_AVAILABLE))
             else:
-                self._remote.send(marker, by_leader, arrived)
-        self.write(marker, local, arrived)
+                self._remote.add(leader, MarkerErrand(marker, places, done, wanted))
 
     def write(self, marker: Marker, partitions: Sequence[TopicPartition], done: Callable[[Results], None]) -> None:
         """Ends the transaction in partitions this broker leads; `done` is called once, when all are replicated."""
@@ -146,6 +131,7 @@ class TransactionMarkers:
 
     def _append(self, marker: Marker, place: TopicPartition) -> PendingAppend:
         partition = self._replicas.get(*place)
+        check_marker(partition.log, marker.producer_id, marker.producer_epoch, marker.transaction_version)
         batch = bytearray(
             encode_batch(
                 [
@@ -181,7 +167,12 @@ class TransactionMarkers:
             arrived()
 
         ended = self._offsets.complete_transaction(
-            place.partition, marker.producer_id, marker.producer_epoch, marker.coordinator_epoch, marker.committed
+            place.partition,
+            marker.producer_id,
+            marker.producer_epoch,
+            marker.coordinator_epoch,
+            marker.committed,
+            marker.transaction_version,
         )
         ended.then(settled)
 

@@ -4,44 +4,45 @@ A leader asks once per transaction and partition: as soon as the transaction has
 is open. Clients of transactions version 1 have added the partition themselves, and it is only verified; for those of
 version 2 it is added now.
 
-The coordinator may be another broker; then the question goes out as AddPartitionsToTxn version 4 or later. That is the
-place of `RemoteTransactions`; a single node has none.
+The coordinator is whoever leads the id's partition of `__transaction_state`. If that is another broker, the question
+goes out as AddPartitionsToTxn (`membership_requests`). What it answers is what a client would be told; what cannot be
+found out now is asked again a few times within `add.partitions.to.txn.retry.backoff.max.ms`, and then left to the
+client, which is told to send its batch again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from moldau.config.broker import BrokerConfig
 from moldau.coordinator.txn.coordinator import TransactionCoordinator
-from moldau.coordinator.txn.transaction import EPOCH_PER_TRANSACTION, Producer
-from moldau.deferred import Deferred
+from moldau.coordinator.txn.transaction import EPOCH_PER_TRANSACTION, TRANSACTIONS_TOPIC, Producer
+from moldau.deferred import Deferred, ready
 from moldau.errors import ErrorCode, KafkaError
 from moldau.runtime.ports import Loop
-from moldau.types import TopicPartition
+from moldau.server.membership_requests import MembershipErrand, Results, membership_requests
+from moldau.server.other_brokers import OtherBrokers
+from moldau.types import NO_LEADER, TopicPartition
 
-Results = dict[TopicPartition, ErrorCode]
-
-
-class RemoteTransactions(Protocol):
-    def ask(
-        self, transactional_id: str, producer: Producer, partitions: Sequence[TopicPartition], *, add: bool
-    ) -> Deferred[Results]: ...
+# The end of the transaction before is on its way; only who adds waits for it, others have to know now.
+_SOON_OVER: Final = {True: (ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.NOT_COORDINATOR), False: ()}
 
 
 class TransactionPartitions:
+    """Without `brokers` this node is the coordinator of all transactions."""
+
     def __init__(
         self,
         coordinator: TransactionCoordinator,
         config: BrokerConfig,
         loop: Loop,
-        remote: RemoteTransactions | None = None,
+        brokers: OtherBrokers | None = None,
     ) -> None:
         self._coordinator = coordinator
         self._config = config
         self._loop = loop
-        self._remote = remote
+        self._remote = None if brokers is None else membership_requests(brokers)
 
     @property
     def required(self) -> bool:
@@ -52,44 +53,65 @@ class TransactionPartitions:
         self, transactional_id: str, producer: Producer, partitions: Sequence[TopicPartition], *, add: bool
     ) -> Deferred[Results]:
         """NONE for each partition that may be written; otherwise the coordinator's code. Settled at once if it can."""
-        if self._remote is not None and not self._is_here(transactional_id):
-            return self._remote.ask(transactional_id, producer, partitions, add=add)
         answer: Deferred[Results] = Deferred()
-        if add:
-            self._add(transactional_id, producer, partitions, answer, waited_ms=0)
-        else:
-            answer.resolve(self._coordinator.verify_partitions(transactional_id, producer, partitions))
+        self._ask(lambda: self._once(transactional_id, producer, partitions, add), _SOON_OVER[add], answer, 0)
         return answer
 
-    def _add(
+    def _ask(
         self,
-        transactional_id: str,
-        producer: Producer,
-        partitions: Sequence[TopicPartition],
+        once: Callable[[], Deferred[Results]],
+        soon_over: Sequence[ErrorCode],
         answer: Deferred[Results],
         waited_ms: int,
     ) -> None:
         """The first write of a transaction often meets the end of the one before: it waits a little for that."""
 
-        def added(code: ErrorCode | None, error: BaseException | None) -> None:
-            if code is None:
-                answer.resolve(dict.fromkeys(partitions, ErrorCode.UNKNOWN_SERVER_ERROR))
+        def answered(results: Results | None, error: BaseException | None) -> None:
+            if results is None:
+                assert error is not None
+                answer.fail(error)
                 return
             pause = self._config.add_partitions_to_txn_retry_backoff_ms
             limit = self._config.add_partitions_to_txn_retry_backoff_max_ms
-            if code == ErrorCode.CONCURRENT_TRANSACTIONS and waited_ms + pause <= limit:
-                self._loop.call_later(
-                    pause / 1000,
-                    lambda: self._add(transactional_id, producer, partitions, answer, waited_ms + pause),
-                )
+            if waited_ms + pause <= limit and any(code in soon_over for code in results.values()):
+                self._loop.call_later(pause / 1000, lambda: self._ask(once, soon_over, answer, waited_ms + pause))
             else:
-                answer.resolve(dict.fromkeys(partitions, code))
+                answer.resolve(results)
+
+        once().then(answered)
+
+    def _once(
+        self, transactional_id: str, producer: Producer, partitions: Sequence[TopicPartition], add: bool
+    ) -> Deferred[Results]:
+        """Of whoever is the coordinator now."""
+        if self._remote is not None:
+            leader = self._leader(transactional_id)
+            if leader == NO_LEADER:
+                return ready(dict.fromkeys(partitions, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            if leader != self._config.node_id:
+                answer: Deferred[Results] = Deferred()
+                self._remote.add(leader, MembershipErrand(transactional_id, producer, partitions, add, answer))
+                return answer
+        if not add:
+            return ready(self._coordinator.verify_partitions(transactional_id, producer, partitions))
+        return self._add(transactional_id, producer, partitions)
+
+    def _add(
+        self, transactional_id: str, producer: Producer, partitions: Sequence[TopicPartition]
+    ) -> Deferred[Results]:
+        answer: Deferred[Results] = Deferred()
+
+        def added(code: ErrorCode | None, _: BaseException | None) -> None:
+            answer.resolve(dict.fromkeys(partitions, ErrorCode.UNKNOWN_SERVER_ERROR if code is None else code))
 
         self._coordinator.add_partitions(transactional_id, producer, partitions, EPOCH_PER_TRANSACTION).then(added)
+        return answer
 
-    def _is_here(self, transactional_id: str) -> bool:
+    def _leader(self, transactional_id: str) -> int:
         runtime = self._coordinator.runtime
         try:
-            return runtime.is_loaded(runtime.partition_of(transactional_id))
+            partition = runtime.partition_of(transactional_id)
         except KafkaError:
-            return True
+            return NO_LEADER
+        state = runtime.image.topics.partition(TRANSACTIONS_TOPIC, partition)
+        return NO_LEADER if state is None else state.leader

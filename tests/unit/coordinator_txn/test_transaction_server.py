@@ -44,12 +44,18 @@ def write(node: InProcessNode, place: TopicPartition, producer: Producer, sequen
 
 
 def send(node: InProcessNode, marker: Marker, *places: TopicPartition) -> Mapping[TopicPartition, ErrorCode]:
-    answers: list[Any] = []
+    answers: dict[TopicPartition, ErrorCode] = {}
     node.node.transaction_markers.send(
-        marker.coordinator_epoch, marker.producer_id, marker.producer_epoch, marker.committed, places, 0, answers.append
+        marker.coordinator_epoch,
+        marker.producer_id,
+        marker.producer_epoch,
+        marker.committed,
+        places,
+        marker.transaction_version,
+        answers.update,
+        lambda: True,
     )
-    (answer,) = answers
-    return answer
+    return answers
 
 
 def test_a_marker_moves_the_last_stable_offset(node: InProcessNode) -> None:

@@ -115,6 +115,7 @@ class Markers:
         partitions: Sequence[TopicPartition],
         transaction_version: int,
         done: Callable[[Mapping[TopicPartition, ErrorCode]], None],
+        wanted: Callable[[], bool],
     ) -> None:
         assert partitions, "markers for nobody"
 

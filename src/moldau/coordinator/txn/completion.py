@@ -5,6 +5,9 @@ committed, sends the markers, sends those again that failed, and ends with the C
 twice: a marker for a transaction that has ended in a partition does nothing there, so after a crash it simply begins
 again.
 
+Partitions are led by several brokers, and one that hangs must not keep the others from their markers: each answer is
+taken as it comes, and what failed is sent again after a while, to whoever leads the partition then.
+
 A completion must not outlive its shard: once another broker has loaded the partition, the outcome is
 that broker's to carry out, and the producer may be in its next transaction under the same epoch.
 """
@@ -24,11 +27,14 @@ from moldau.types import TopicPartition
 
 logger = logging.getLogger("moldau.coordinator.txn")
 
-# The pause before markers that failed are sent again, in seconds.
+# The pause before markers that failed are sent again, in seconds; it doubles while nothing gets better.
 _RETRY: Final = 0.1
+_LONGEST_RETRY: Final = 1.0
 
 # A newer coordinator or a newer producer has been in the partition: this one has no more business there.
 _FENCED: Final = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED)
+# The marker is there, or can never be: a log in a format older than transactions.
+_DONE: Final = (ErrorCode.NONE, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
 # The shard is elsewhere; whoever has it completes the transaction.
 _ELSEWHERE: Final = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
@@ -43,8 +49,10 @@ class MarkerSender(Protocol):
         partitions: Sequence[TopicPartition],
         transaction_version: int,
         done: Callable[[Mapping[TopicPartition, ErrorCode]], None],
+        wanted: Callable[[], bool],
     ) -> None:
-        """Ends the transaction in each partition and calls `done` once, with how each one went."""
+        """Ends the transaction in each partition; `done` hears once of each how it went, of some or all of them at a
+        time. What had to wait is not sent any more once `wanted` says no."""
         ...
 
 
@@ -60,6 +68,11 @@ class Completion:
         self.last_errors: Mapping[TopicPartition, ErrorCode] = {}
         self._owner = owner
         self._transaction: Transaction | None = None
+        # Those whose answer has not come yet; and whether the others will be sent again by themselves.
+        self._asked: set[TopicPartition] = set()
+        self._sends_again = False
+        self._pause = _RETRY
+        self._completing = False
 
     def start(self) -> None:
         """Waits for the decision to be committed: an operation without records is answered when all before it is."""
@@ -81,10 +94,15 @@ class Completion:
         else:
             self._transaction = transaction
             self.waiting_for = transaction.partitions
+            self._completing = False
             self._send()
+
+    def wanted(self) -> bool:
+        return not self.cancelled
 
     def _send(self) -> None:
         transaction = self._transaction
+        self._sends_again = False
         if self.cancelled or transaction is None:
             return
         # A partition that was deleted needs no marker any more.
@@ -92,23 +110,28 @@ class Completion:
         if not self.waiting_for:
             self._complete()
             return
+        places = self.waiting_for - self._asked
+        if not places:
+            return
+        self._asked |= places
         self._owner.markers.send(
             self.epoch,
             transaction.producer_id,
             transaction.producer_epoch,
             transaction.state.commits,
-            sorted(self.waiting_for),
+            sorted(places),
             transaction.client_version,
             self._sent,
+            self.wanted,
         )
 
     def _sent(self, results: Mapping[TopicPartition, ErrorCode]) -> None:
+        self._asked -= results.keys()
         if self.cancelled:
             return
-        self.last_errors = {place: code for place, code in results.items() if code != ErrorCode.NONE}
-        self.waiting_for = frozenset(
-            place for place in self.waiting_for if results.get(place, ErrorCode.REQUEST_TIMED_OUT) != ErrorCode.NONE
-        )
+        done = {place for place, code in results.items() if code in _DONE}
+        self.last_errors = {place: code for place, code in results.items() if place not in done}
+        self.waiting_for -= done
         shut_out = [place for place, code in self.last_errors.items() if code in _FENCED]
         if shut_out:
             logger.error(
@@ -118,15 +141,19 @@ class Completion:
                 ", ".join(map(str, shut_out)),
             )
             self._owner.finished(self)
-        elif self.waiting_for:
-            self._later(self._send)
-        else:
+        elif not self.waiting_for:
             self._complete()
+        elif self.last_errors and not self._sends_again:
+            self._sends_again = True
+            pause = _RETRY if done else self._pause
+            self._pause = min(2 * pause, _LONGEST_RETRY)
+            self._later(self._send, pause)
 
     def _complete(self) -> None:
         transaction, owner = self._transaction, self._owner
-        if self.cancelled or transaction is None:
+        if self.cancelled or self._completing or transaction is None:
             return
+        self._completing = True
         producer = transaction.producer
         answer = owner.runtime.write(
             "complete a transaction",
@@ -152,8 +179,8 @@ class Completion:
             return True
         return False
 
-    def _later(self, step: Callable[[], None]) -> None:
-        self._owner.loop.call_later(_RETRY, step)
+    def _later(self, step: Callable[[], None], pause: float = _RETRY) -> None:
+        self._owner.loop.call_later(pause, step)
 
 
 class Completions:

@@ -17,14 +17,14 @@ from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
-from moldau.server.internal_topics import CONSUMER_OFFSETS, create_internal_topic
+from moldau.server.internal_topics import CONSUMER_OFFSETS
 
 
 def add_offsets_to_txn(context: RequestContext, request: AddOffsetsToTxnRequest) -> Deferred[AddOffsetsToTxnResponse]:
     services, version = context.services, context.version
     if services.metadata.image.topics.get(CONSUMER_OFFSETS) is not None:
         return services.transactions.add_offsets(request, version)
-    created = create_internal_topic(services, CONSUMER_OFFSETS)
+    created = services.create_internal_topic(CONSUMER_OFFSETS)
     return recovered(
         chained(created, lambda: services.transactions.add_offsets(request, version)),
         lambda error: error_response(request, version, error),

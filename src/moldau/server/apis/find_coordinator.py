@@ -19,7 +19,7 @@ from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
-from moldau.server.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE, create_internal_topic
+from moldau.server.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from moldau.slicing import Work, distinct, run_whole
 
 _TOPICS: Final = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE}
@@ -53,7 +53,7 @@ def find_coordinator(
 
         context.services.slicer.run_into(_response(context.version, keys, find), answer)
 
-    create_internal_topic(context.services, topic).then(created)
+    context.services.create_internal_topic(topic).then(created)
     return answer
 
 

@@ -29,6 +29,12 @@ from moldau.types import TopicPartition
 
 _KNOWS_ABORTABLE: Final = 4
 _ADDS_PARTITION: Final = 5
+_COORDINATOR_AWAY: Final = (
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.BROKER_NOT_AVAILABLE,
+    ErrorCode.NETWORK_EXCEPTION,
+)
 
 
 def txn_offset_commit(context: RequestContext, request: TxnOffsetCommitRequest) -> Deferred[TxnOffsetCommitResponse]:
@@ -116,8 +122,8 @@ def _for_client(code: ErrorCode, version: int) -> ErrorCode:
     if code == ErrorCode.CONCURRENT_TRANSACTIONS and version < _ADDS_PARTITION:
         # Clients of this version do not repeat the request after CONCURRENT_TRANSACTIONS.
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-    if code == ErrorCode.NOT_COORDINATOR:
-        # Of the transaction: the group's coordinator is still here.
+    if code in _COORDINATOR_AWAY:
+        # Of the transaction: the group's coordinator is still here, and need not be looked for.
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     return code
 
