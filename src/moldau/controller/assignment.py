@@ -20,17 +20,25 @@ def new_partition(replicas: tuple[int, ...], brokers: BrokerControl) -> Partitio
     return PartitionRegistration(replicas, directories, isr, leader=isr[0], leader_epoch=0, partition_epoch=0)
 
 
+def check_replicas(replicas: Sequence[int], index: int, brokers: BrokerControl) -> None:
+    """KafkaError(INVALID_REPLICA_ASSIGNMENT) unless a partition can be on these brokers, alive or not."""
+    if not replicas:
+        raise _invalid(f"Partition {index} is assigned to no broker.")
+    for replica in replicas:
+        broker = brokers.registrations.get(replica)
+        if broker is None:
+            raise _invalid(f"Partition {index} is assigned to broker {replica}, which is not registered.")
+        if not broker.has_uncordoned_directory:
+            raise _invalid(f"Partition {index} is assigned to broker {replica}, whose log directories are cordoned.")
+    if len(set(replicas)) != len(replicas):
+        raise _invalid(f"Partition {index} is assigned to the same broker twice.")
+
+
 def checked_assignment(
     replicas: Sequence[int], index: int, factor: int | None, brokers: BrokerControl
 ) -> PartitionRegistration:
     """The partition on the brokers a user chose; `factor` is how many replicas its neighbours have."""
-    if not replicas:
-        raise _invalid(f"Partition {index} is assigned to no broker.")
-    for replica in replicas:
-        if replica not in brokers.registrations:
-            raise _invalid(f"Partition {index} is assigned to broker {replica}, which is not registered.")
-    if len(set(replicas)) != len(replicas):
-        raise _invalid(f"Partition {index} is assigned to the same broker twice.")
+    check_replicas(replicas, index, brokers)
     if factor is not None and len(replicas) != factor:
         raise _invalid(f"Partition {index} has {len(replicas)} replicas; the partitions before it have {factor}.")
     if not any(brokers.is_active(replica) for replica in replicas):

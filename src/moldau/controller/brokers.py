@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from moldau.controller.features import check_levels
 from moldau.controller.placement import UsableBroker
 from moldau.controller.sessions import BrokerSessions
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.broker_registration import BrokerRegistration, FeatureRange, broker_from_record
-from moldau.metadata.features import METADATA_VERSION, MINIMUM_METADATA_VERSION
+from moldau.metadata.features import METADATA_VERSION
 from moldau.metadata.partition_registration import LOST_DIRECTORY, UNASSIGNED_DIRECTORY, is_reserved_directory
 from moldau.metadata.records import (
     BrokerRegistrationChangeRecord,
@@ -42,6 +43,11 @@ class BrokerControl:
         broker = self.registrations.get(broker_id)
         return broker is not None and broker.is_active
 
+    def has_online_directory(self, broker_id: int, directory: Uuid | None) -> bool:
+        """Whether the disk of a replica is there; one that has no directory yet will be given a good one."""
+        broker = self.registrations.get(broker_id)
+        return broker is not None and (directory is None or broker.has_online_directory(directory))
+
     def registered_at(self, broker_id: int) -> int:
         return self._registered_at[broker_id]
 
@@ -50,7 +56,9 @@ class BrokerControl:
         return [
             UsableBroker(broker.id, broker.rack, broker.fenced)
             for broker in self.registrations.values()
-            if not broker.in_controlled_shutdown and not self.sessions.is_shutting_down(broker.id)
+            if not broker.in_controlled_shutdown
+            and not self.sessions.is_shutting_down(broker.id)
+            and broker.has_uncordoned_directory
         ]
 
     def default_directory(self, broker_id: int) -> Uuid:
@@ -180,16 +188,9 @@ def _checked_features(request: BrokerRegistrationRequest, finalized: Mapping[str
         feature.name: FeatureRange(feature.min_supported_version, feature.max_supported_version)
         for feature in request.features
     }
-    # A broker that does not speak of it is as old as the first level.
-    offered.setdefault(METADATA_VERSION, FeatureRange(MINIMUM_METADATA_VERSION, MINIMUM_METADATA_VERSION))
-    for name, level in finalized.items():
-        span = offered.get(name, FeatureRange(0, 0))
-        if level not in span:
-            raise KafkaError(
-                ErrorCode.UNSUPPORTED_VERSION,
-                f"Broker {request.broker_id} supports {name} from {span.minimum} to {span.maximum}, "
-                f"but the cluster has finalized {level}.",
-            )
+    if METADATA_VERSION not in offered:
+        raise _invalid(f"Broker {request.broker_id} does not say which {METADATA_VERSION} it supports.")
+    check_levels(f"Broker {request.broker_id}", offered, finalized)
     return offered
 
 

@@ -8,7 +8,7 @@ Settings of brokers were checked by the broker that took the request, which alon
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from moldau.config.alteration import Operation, changed, incremental_changes, replacing_changes
 from moldau.config.broker import BROKER_SETTINGS, BrokerConfig
@@ -16,11 +16,15 @@ from moldau.config.definition import ConfigError
 from moldau.config.description import Description, Dynamic, describe_topic
 from moldau.config.topic import TOPIC_SETTINGS, topic_config
 from moldau.controller.decision import Decision, check_size
+from moldau.controller.features import FeatureControl
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata import topic_name
 from moldau.metadata.image import ConfigResource, ResourceType
 from moldau.metadata.records import ConfigRecord
 from moldau.timeline import SnapshotRegistry, TimelineMap
+
+MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
+UNCLEAN_ELECTION: Final = "unclean.leader.election.enable"
 
 
 class Change(NamedTuple):
@@ -46,8 +50,10 @@ class ConfigControl:
         registry: SnapshotRegistry,
         static: BrokerConfig,
         exists: Callable[[ConfigResource], None],
+        features: FeatureControl,
     ) -> None:
         self._static = static
+        self._features = features
         self._exists = exists
         # Values are replaced, never changed in place: an undo must find the old dictionary as it was.
         self._settings: TimelineMap[ConfigResource, Mapping[str, str]] = TimelineMap(registry)
@@ -68,8 +74,12 @@ class ConfigControl:
         return describe_topic(config, settings, dynamic) if settings else without_settings
 
     def unclean_election_enabled(self, topic: str) -> bool:
-        text = self.of(ConfigResource(ResourceType.TOPIC, topic)).get("unclean.leader.election.enable")
+        text = self.of(ConfigResource(ResourceType.TOPIC, topic)).get(UNCLEAN_ELECTION)
         return self.broker.unclean_leader_election_enable if text is None else text.strip().lower() == "true"
+
+    def min_insync_replicas(self, topic: str) -> int:
+        text = self.of(ConfigResource(ResourceType.TOPIC, topic)).get(MIN_INSYNC_REPLICAS)
+        return self.broker.min_insync_replicas if text is None else int(text)
 
     def _effective(self) -> tuple[Dynamic, BrokerConfig, list[Description]]:
         dynamic = Dynamic(
@@ -163,10 +173,38 @@ class ConfigControl:
                 raise _invalid(error) from None
         elif resource.type == ResourceType.BROKER:
             _check_broker_name(resource.name)
+            if self._features.eligible_leaders:
+                self._check_minimum(resource, settings)
         else:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Settings of {describe(resource.type)} are not supported.")
         if not is_new:
             self._exists(resource)
+
+    def _check_minimum(self, resource: ConfigResource, settings: Mapping[str, str]) -> None:
+        """With eligible leaders, controller and brokers must agree on the least number of replicas in sync, so it is
+        written in the log and the same for all brokers."""
+        if resource.name and settings.get(MIN_INSYNC_REPLICAS) != self.of(resource).get(MIN_INSYNC_REPLICAS):
+            raise KafkaError(
+                ErrorCode.INVALID_CONFIG,
+                f"One broker cannot have a {MIN_INSYNC_REPLICAS} of its own while leaders are elected among eligible "
+                "replicas.",
+            )
+        if not resource.name and MIN_INSYNC_REPLICAS not in settings:
+            raise KafkaError(
+                ErrorCode.INVALID_CONFIG,
+                f"The cluster's {MIN_INSYNC_REPLICAS} cannot be removed while leaders are elected among eligible "
+                "replicas.",
+            )
+
+    def records_for_eligible_leaders(self) -> list[ConfigRecord]:
+        """What has to be written before the feature is switched on, so that `_check_minimum` holds."""
+        records = []
+        if MIN_INSYNC_REPLICAS not in self.of(ConfigResource(ResourceType.BROKER, "")):
+            records.append(_minimum("", str(self._static.min_insync_replicas)))
+        for resource, settings in self._settings.items():
+            if resource.type == ResourceType.BROKER and resource.name and MIN_INSYNC_REPLICAS in settings:
+                records.append(_minimum(resource.name, None))
+        return records
 
     # ------------------------------------------------------------------------------------------------------ replay
 
@@ -196,6 +234,10 @@ def describe(resource_type: int) -> str:
         ResourceType.GROUP: "groups",
     }
     return names.get(resource_type, f"resources of type {resource_type}")
+
+
+def _minimum(broker: str, value: str | None) -> ConfigRecord:
+    return ConfigRecord(resource_type=ResourceType.BROKER, resource_name=broker, name=MIN_INSYNC_REPLICAS, value=value)
 
 
 def _check_broker_name(name: str) -> None:

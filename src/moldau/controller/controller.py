@@ -1,4 +1,5 @@
-"""The controller: every operation that changes the cluster's metadata, and the timer that fences silent brokers.
+"""The controller: every operation that changes the cluster's metadata, the timer that fences silent brokers, and those
+that bring leaders home.
 
 Operations take the requests as they come from the wire and return the response for when it is committed; see
 `write_path` for how. The decisions themselves are in the file of their noun.
@@ -7,27 +8,44 @@ Operations take the requests as they come from the wire and return the response 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
 from moldau.config.broker import BrokerConfig
 from moldau.controller import lifecycle
-from moldau.controller.configs import Outcome, ResourceChange
+from moldau.controller.configs import UNCLEAN_ELECTION, Outcome, ResourceChange
 from moldau.controller.decision import Decision
+from moldau.controller.directories import assign_replicas
+from moldau.controller.features import Nodes, QuorumFeatures, QuorumOfThisNode
+from moldau.controller.periodic import PeriodicDecision
 from moldau.controller.sessions import BrokerSessions
 from moldau.controller.state import ControllerState
 from moldau.controller.write_path import WritePath
 from moldau.deferred import Deferred, failed, mapped
 from moldau.errors import ErrorCode, KafkaError
-from moldau.metadata.features import bootstrap_records
+from moldau.metadata.features import ELIGIBLE_LEADER_REPLICAS_VERSION, bootstrap_records
 from moldau.metadata.producer_id_pool import ProducerIdBlock
-from moldau.metadata.records import AbortTransactionRecord
+from moldau.metadata.records import AbortTransactionRecord, ConfigRecord, FeatureLevelRecord, Message
 from moldau.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from moldau.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+)
+from moldau.protocol.messages.assign_replicas_to_dirs import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
 from moldau.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from moldau.protocol.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
+from moldau.protocol.messages.controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+)
 from moldau.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 from moldau.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from moldau.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+from moldau.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
 from moldau.protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
 from moldau.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
 from moldau.raft.quorum import MetadataQuorum
@@ -38,7 +56,8 @@ logger = logging.getLogger("moldau.controller")
 
 
 class Controller(WritePath):
-    """With `has_local_broker`, the broker of the same id lives in this process (see `BrokerSessions`)."""
+    """With `has_local_broker`, the broker of the same id lives in this process (see `BrokerSessions`). `bootstrap` are
+    the first records of an empty log, where it was formatted with other feature levels than a new cluster has."""
 
     def __init__(
         self,
@@ -51,6 +70,8 @@ class Controller(WritePath):
         *,
         has_local_broker: bool = True,
         slicer: Slicer | None = None,
+        bootstrap: Sequence[Message] = (),
+        quorum_features: QuorumFeatures | None = None,
     ) -> None:
         self.node_id = quorum.node_id
         self.cluster_id = cluster_id
@@ -59,6 +80,20 @@ class Controller(WritePath):
             clock, config.broker_session_timeout_ms / 1000, quorum.node_id if has_local_broker else None
         )
         self._expiry_timer: TimerHandle | None = None
+        self._bootstrap = bootstrap
+        self._quorum_features = QuorumOfThisNode() if quorum_features is None else quorum_features
+        self._unclean = PeriodicDecision(
+            loop,
+            "unclean elections",
+            config.unclean_leader_election_interval_ms / 1000,
+            lambda: self.run(self.state.leadership.elect_unclean),
+        )
+        self._balance = PeriodicDecision(
+            loop,
+            "which leaders move back",
+            config.leader_imbalance_check_interval_seconds,
+            lambda: self.run(self.state.leadership.balance),
+        )
         slicer = Slicer(loop, clock) if slicer is None else slicer
         super().__init__(quorum, loop, slicer, lambda: ControllerState(cluster_id, config, self.sessions, random))
 
@@ -101,26 +136,62 @@ class Controller(WritePath):
         return self.run(lambda: self.state.partitions.alter(request, version))
 
     def elect_leaders(self, request: ElectLeadersRequest) -> Deferred[ElectLeadersResponse]:
-        return self.run(lambda: self.state.partitions.elect_leaders(request), request.timeout_ms)
+        return self.run(lambda: self.state.leadership.elect_leaders(request), request.timeout_ms)
+
+    def alter_partition_reassignments(
+        self, request: AlterPartitionReassignmentsRequest
+    ) -> Deferred[AlterPartitionReassignmentsResponse]:
+        return self.run(lambda: self.state.reassignments.alter(request), request.timeout_ms)
+
+    def list_partition_reassignments(
+        self, request: ListPartitionReassignmentsRequest
+    ) -> Deferred[ListPartitionReassignmentsResponse]:
+        return self.run(lambda: self.state.reassignments.ongoing(request), request.timeout_ms)
+
+    def assign_replicas_to_dirs(self, request: AssignReplicasToDirsRequest) -> Deferred[AssignReplicasToDirsResponse]:
+        return self.run(lambda: assign_replicas(self.state, request))
 
     # ----------------------------------------------------------------------------------------------------- configs
 
     def incremental_alter_configs(
         self, changes: list[ResourceChange], *, validate_only: bool
     ) -> Deferred[list[Outcome]]:
-        return self.run(lambda: self.state.configs.incremental(changes, validate_only=validate_only))
+        return self._configure(lambda: self.state.configs.incremental(changes, validate_only=validate_only))
 
     def alter_configs(self, changes: list[ResourceChange], *, validate_only: bool) -> Deferred[list[Outcome]]:
-        return self.run(lambda: self.state.configs.replace(changes, validate_only=validate_only))
+        return self._configure(lambda: self.state.configs.replace(changes, validate_only=validate_only))
+
+    def _configure(self, decide: Callable[[], Decision[list[Outcome]]]) -> Deferred[list[Outcome]]:
+        def decided() -> Decision[list[Outcome]]:
+            decision = self.state.leadership.with_eligible_cleared(decide())
+            if any(isinstance(record, ConfigRecord) and record.name == UNCLEAN_ELECTION for record in decision.records):
+                # Partitions that wait for a leader may have been allowed to go on.
+                self._unclean.hasten()
+            return decision
+
+        return self.run(decided)
 
     def update_features(self, request: UpdateFeaturesRequest, version: int) -> Deferred[UpdateFeaturesResponse]:
-        brokers = self.state.brokers.registrations
-        return self.run(lambda: self.state.features.update(request, version, brokers.values()), request.timeout_ms)
+        def decide() -> Decision[UpdateFeaturesResponse]:
+            state, quorum = self.state, self._quorum_features
+            brokers, controllers = state.brokers.registrations.values(), state.controllers.registrations.values()
+            nodes = Nodes(brokers, controllers, quorum.voter_ids(), self.node_id)
+            decision = state.features.update(request, version, nodes, quorum)
+            if _enables_eligible_leaders(decision.records):
+                return decision._replace(records=[*state.configs.records_for_eligible_leaders(), *decision.records])
+            return decision
+
+        return self.run(decide, request.timeout_ms)
 
     # ----------------------------------------------------------------------------------------------------- brokers
 
-    def register_broker(self, request: BrokerRegistrationRequest) -> Deferred[BrokerRegistrationResponse]:
-        answer = self.run(lambda: lifecycle.register(self.state, request, self._quorum.end_offset))
+    def register_controller(self, request: ControllerRegistrationRequest) -> Deferred[ControllerRegistrationResponse]:
+        return self.run(lambda: self.state.controllers.register(request, self.state.features))
+
+    def register_broker(
+        self, request: BrokerRegistrationRequest, version: int = BrokerRegistrationRequest.MAX_VERSION
+    ) -> Deferred[BrokerRegistrationResponse]:
+        answer = self.run(lambda: lifecycle.register(self.state, request, self._quorum.end_offset, version))
         self._watch_sessions()
         return answer
 
@@ -155,12 +226,23 @@ class Controller(WritePath):
             # Its writer is gone and nobody else can end it.
             self.append([AbortTransactionRecord(reason="The controller changed.")])
         if self.state.features.is_empty:
-            self.append(bootstrap_records())
+            self.append(self._first_records())
+        self._unclean.start()
+        if self._config.auto_leader_rebalance_enable:
+            self._balance.start()
         self._watch_sessions()
+
+    def _first_records(self) -> list[Message]:
+        records: list[Message] = list(self._bootstrap) or [*bootstrap_records()]
+        if _enables_eligible_leaders(records):
+            records += self.state.configs.records_for_eligible_leaders()
+        return records
 
     def renounced(self) -> None:
         logger.info("node %d is no longer the active controller", self.node_id)
         self.sessions.clear()
+        self._unclean.stop()
+        self._balance.stop()
         if self._expiry_timer is not None:
             self._expiry_timer.cancel()
             self._expiry_timer = None
@@ -201,3 +283,12 @@ class Controller(WritePath):
         records = yield from lifecycle.fence_broker(self.state, broker_id)
         self.sessions.touch(broker_id, fenced=True, metadata_offset=-1)
         return Decision(records, None, atomic=False)
+
+
+def _enables_eligible_leaders(records: Iterable[Message]) -> bool:
+    return any(
+        isinstance(record, FeatureLevelRecord)
+        and record.name == ELIGIBLE_LEADER_REPLICAS_VERSION
+        and record.feature_level > 0
+        for record in records
+    )

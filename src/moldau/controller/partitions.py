@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from moldau.controller.assignment import checked_assignment, new_partition
 from moldau.controller.brokers import BrokerControl
-from moldau.controller.configs import ConfigControl
 from moldau.controller.decision import MAX_RECORDS, TOPIC_COST, Decision, check_size, turns
-from moldau.controller.elections import Election, PartitionKey, change_partition
+from moldau.controller.leadership import LeadershipControl
+from moldau.controller.partition_index import PartitionKey
 from moldau.controller.placement import place_replicas
 from moldau.controller.topics import Topic, TopicControl
 from moldau.errors import ErrorCode, KafkaError
@@ -28,25 +28,19 @@ from moldau.protocol.messages.create_partitions import (
     CreatePartitionsTopic,
     CreatePartitionsTopicResult,
 )
-from moldau.protocol.messages.elect_leaders import (
-    ElectLeadersRequest,
-    ElectLeadersResponse,
-    PartitionResult,
-    ReplicaElectionResult,
-)
 from moldau.runtime.ports import Random
 from moldau.slicing import Work, pieces
-
-_PREFERRED, _UNCLEAN = 0, 1
 
 
 class PartitionControl:
     """Has no state of its own: partitions belong to their topics."""
 
-    def __init__(self, topics: TopicControl, brokers: BrokerControl, configs: ConfigControl, random: Random) -> None:
+    def __init__(
+        self, topics: TopicControl, brokers: BrokerControl, leadership: LeadershipControl, random: Random
+    ) -> None:
         self._topics = topics
         self._brokers = brokers
-        self._configs = configs
+        self._leadership = leadership
         self._random = random
 
     # --------------------------------------------------------------------------------------------- more partitions
@@ -117,27 +111,27 @@ class PartitionControl:
 
     # -------------------------------------------------------------------------------------------------- in-sync set
 
-    def alter(self, request: AlterPartitionRequest, version: int) -> Decision[AlterPartitionResponse]:
+    def alter(self, request: AlterPartitionRequest, version: int) -> Work[Decision[AlterPartitionResponse]]:
         """A leader wants another in-sync set. The epochs in the request say which state it has seen."""
         self._brokers.check_epoch(request.broker_id, request.broker_epoch)
-        records: list[Message] = []
+        changed: dict[PartitionKey, Message] = {}
         topics = []
         for wanted in request.topics:
             topic = self._topics.by_id(wanted.topic_id)
             results = []
             for partition in wanted.partitions:
-                isr = _wanted_isr(partition, version)
-                results.append(self._alter(request.broker_id, topic, partition, isr, records))
+                results.append(self._alter(request.broker_id, topic, partition, version, changed))
+                yield
             topics.append(ResponseTopicData(topic_id=wanted.topic_id, partitions=results))
-        return Decision(records, AlterPartitionResponse(topics=topics))
+        return Decision(list(changed.values()), AlterPartitionResponse(topics=topics), atomic=False)
 
     def _alter(
         self,
         broker_id: int,
         topic: Topic | None,
         wanted: RequestPartitionData,
-        isr: list[BrokerState],
-        records: list[Message],
+        version: int,
+        changed: dict[PartitionKey, Message],
     ) -> ResponsePartitionData:
         index = wanted.partition_index
         if topic is None:
@@ -145,20 +139,22 @@ class PartitionControl:
         current = topic.partitions.get(index)
         if current is None:
             return _altered(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if PartitionKey(topic.id, index) in changed:
+            # By the first mention of it in this request.
+            return _altered(index, ErrorCode.INVALID_UPDATE_VERSION)
+        isr = _wanted_isr(wanted, version)
         refusal = self._refuse_alter(broker_id, current, wanted, isr)
         if refusal is not None:
             return _altered(index, refusal)
-        record = change_partition(
-            PartitionKey(topic.id, index),
+        record = self._leadership.change(
+            topic,
+            index,
             current,
-            self._brokers,
-            self._brokers.is_active,
             isr=tuple(replica.broker_id for replica in isr),
-            election=self._election(topic.name),
             recovery_state=wanted.leader_recovery_state,
         )
         if record is not None:
-            records.append(record)
+            changed[PartitionKey(topic.id, index)] = record
             current = current.merge(record)
             if record.leader not in (NO_LEADER_CHANGE, broker_id):
                 # A reassignment ended with this change and took the leadership away.
@@ -203,57 +199,6 @@ class PartitionControl:
         """A replica counts as in sync only as the incarnation the leader has seen fetching; -1 does not say which."""
         broker = self._brokers.registrations.get(replica.broker_id)
         return broker is not None and broker.is_active and replica.broker_epoch in (-1, broker.epoch)
-
-    def _election(self, topic: str) -> Election:
-        return Election.UNCLEAN if self._configs.unclean_election_enabled(topic) else Election.ONLINE
-
-    # ------------------------------------------------------------------------------------------------------ leaders
-
-    def elect_leaders(self, request: ElectLeadersRequest) -> Work[Decision[ElectLeadersResponse]]:
-        if request.election_type not in (_PREFERRED, _UNCLEAN):
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"The election type {request.election_type} is not known.")
-        records: list[Message] = []
-        everything = request.topic_partitions is None
-        if request.topic_partitions is None:
-            asked = {topic.name: list(topic.partitions) for topic in self._topics}
-        else:
-            asked = {topic.topic: list(topic.partitions) for topic in request.topic_partitions}
-        results = []
-        for name, indexes in asked.items():
-            outcomes = []
-            for index in indexes:
-                error = self._elect(name, index, request.election_type, records)
-                yield
-                if everything and error is not None and error.code is ErrorCode.ELECTION_NOT_NEEDED:
-                    continue
-                outcomes.append(
-                    PartitionResult(partition_id=index, error_message=None)
-                    if error is None
-                    else PartitionResult(partition_id=index, error_code=error.code, error_message=error.message)
-                )
-            results.append(ReplicaElectionResult(topic=name, partition_result=outcomes))
-        return Decision(records, ElectLeadersResponse(replica_election_results=results), atomic=False)
-
-    def _elect(self, name: str, index: int, election_type: int, records: list[Message]) -> KafkaError | None:
-        topic = self._topics.get(name)
-        current = None if topic is None else topic.partitions.get(index)
-        if topic is None or current is None:
-            return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no partition {name}-{index}.")
-        preferred = election_type == _PREFERRED
-        if current.leader == current.preferred_leader if preferred else current.has_leader:
-            return KafkaError(ErrorCode.ELECTION_NOT_NEEDED)
-        record = change_partition(
-            PartitionKey(topic.id, index),
-            current,
-            self._brokers,
-            self._brokers.is_active,
-            election=Election.PREFERRED if preferred else Election.UNCLEAN,
-        )
-        if record is None:
-            code = ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE if preferred else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
-            return KafkaError(code)
-        records.append(record)
-        return None
 
 
 def _wanted_isr(partition: RequestPartitionData, version: int) -> list[BrokerState]:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from moldau.config.broker import BrokerConfig
 from moldau.controller.brokers import BrokerControl
 from moldau.controller.configs import ConfigControl
-from moldau.controller.elections import PartitionKey
+from moldau.controller.controllers import ControllerControl
 from moldau.controller.features import FeatureControl
+from moldau.controller.leadership import LeadershipControl
 from moldau.controller.partitions import PartitionControl
 from moldau.controller.producer_ids import ProducerIdControl
+from moldau.controller.reassignments import ReassignmentControl
 from moldau.controller.sessions import BrokerSessions
 from moldau.controller.topics import TopicControl
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata import records as kinds
 from moldau.metadata.committed import MetadataTransaction
 from moldau.metadata.image import ConfigResource, ResourceType
-from moldau.metadata.partition_registration import PartitionRegistration
 from moldau.metadata.records import Message, MetadataError
 from moldau.runtime.ports import Random
 from moldau.timeline import SnapshotRegistry
@@ -29,9 +30,12 @@ class ControllerState:
         self.registry = SnapshotRegistry()
         self.features = FeatureControl(self.registry)
         self.brokers = BrokerControl(self.registry, cluster_id, sessions)
-        self.configs = ConfigControl(self.registry, config, self._check_exists)
+        self.controllers = ControllerControl(self.registry)
+        self.configs = ConfigControl(self.registry, config, self._check_exists, self.features)
         self.topics = TopicControl(self.registry, self.brokers, self.configs, random)
-        self.partitions = PartitionControl(self.topics, self.brokers, self.configs, random)
+        self.leadership = LeadershipControl(self.topics, self.brokers, self.configs, self.features)
+        self.partitions = PartitionControl(self.topics, self.brokers, self.leadership, random)
+        self.reassignments = ReassignmentControl(self.topics, self.brokers, self.configs, self.leadership)
         self.producer_ids = ProducerIdControl(self.registry)
         # Records of a transaction with their offsets. Most decisions are one batch, all or nothing by itself; large
         # ones are not, and neither are those of other controllers.
@@ -50,8 +54,7 @@ class ControllerState:
             kinds.ConfigRecord: lambda record, _: self.configs.replay(record),
             kinds.FeatureLevelRecord: lambda record, _: self.features.replay(record),
             kinds.ProducerIdsRecord: lambda record, _: self.producer_ids.replay(record),
-            # Where controllers are reached is for the readers of the image.
-            kinds.RegisterControllerRecord: _nothing,
+            kinds.RegisterControllerRecord: lambda record, _: self.controllers.replay(record),
             kinds.NoOpRecord: _nothing,
         }
 
@@ -70,13 +73,6 @@ class ControllerState:
         if handler is None:
             raise MetadataError(f"a {type(record).__name__} cannot be applied to the metadata")
         handler(record, offset)
-
-    def partitions_of_topics(self) -> Iterator[tuple[PartitionKey, PartitionRegistration, bool]]:
-        """Every partition, with whether records may be lost to keep it available."""
-        for topic in self.topics:
-            unclean = self.configs.unclean_election_enabled(topic.name)
-            for index, state in topic.partitions.items():
-                yield PartitionKey(topic.id, index), state, unclean
 
     def _check_exists(self, resource: ConfigResource) -> None:
         if resource.type == ResourceType.TOPIC and self.topics.get(resource.name) is None:

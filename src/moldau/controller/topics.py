@@ -10,7 +10,7 @@ from moldau.controller.assignment import checked_assignment, new_partition
 from moldau.controller.brokers import BrokerControl
 from moldau.controller.configs import ConfigControl
 from moldau.controller.decision import TOPIC_COST, Decision, check_size, turns
-from moldau.controller.elections import PartitionKey
+from moldau.controller.partition_index import PartitionIndex, PartitionKey
 from moldau.controller.placement import place_replicas
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata import topic_name
@@ -58,6 +58,7 @@ class TopicControl:
         self._topics: TimelineMap[Uuid, Topic] = TimelineMap(registry)
         # By the form metrics would give the name, the names that have it.
         self._alike: TimelineMap[str, tuple[str, ...]] = TimelineMap(registry)
+        self.index = PartitionIndex(registry)
         self._last_shown: tuple[list[Description], list[CreatableTopicConfigs]] = ([], [])
 
     def get(self, name: str) -> Topic | None:
@@ -70,12 +71,10 @@ class TopicControl:
     def __iter__(self) -> Iterator[Topic]:
         return iter(self._topics.values())
 
-    def partitions(self) -> Iterator[tuple[PartitionKey, Topic, PartitionRegistration]]:
-        """Every partition. A walk over all of them takes about a millisecond for each thousand and is needed only
-        when a broker comes or goes, so no index by broker has to be kept right."""
-        for topic in self._topics.values():
-            for index, state in topic.partitions.items():
-                yield PartitionKey(topic.id, index), topic, state
+    def partition(self, key: PartitionKey) -> tuple[Topic, PartitionRegistration]:
+        """One that is known to exist."""
+        topic = self._topics[key.topic_id]
+        return topic, topic.partitions[key.partition]
 
     # ------------------------------------------------------------------------------------------------------ create
 
@@ -278,27 +277,32 @@ class TopicControl:
             self._alike[key] = (*self._alike.get(key, ()), record.name)
 
     def replay_partition(self, record: PartitionRecord) -> None:
-        self._known(record.topic_id).partitions[record.partition_id] = partition_from_record(record)
+        topic = self._known(record.topic_id)
+        before = topic.partitions.get(record.partition_id)
+        self._set(topic, record.partition_id, before, partition_from_record(record))
 
     def replay_partition_change(self, record: PartitionChangeRecord) -> None:
         topic = self._known(record.topic_id)
         current = topic.partitions.get(record.partition_id)
         if current is None:
             raise MetadataError(f"the metadata log changes {topic.name}-{record.partition_id}, which does not exist")
-        topic.partitions[record.partition_id] = current.merge(record)
+        self._set(topic, record.partition_id, current, current.merge(record))
 
     def replay_clear_elr(self, record: ClearElrRecord) -> None:
-        for topic in self._topics.values():
-            if record.topic_name and topic.name != record.topic_name:
-                continue
-            for index, state in list(topic.partitions.items()):
-                if state.elr or state.last_known_elr:
-                    topic.partitions[index] = state._replace(
-                        elr=(), last_known_elr=(), partition_epoch=state.partition_epoch + 1
-                    )
+        for key in list(self.index.recoverable):
+            topic, state = self.partition(key)
+            if record.topic_name in ("", topic.name):
+                self._set(topic, key.partition, state, state.without_eligible())
+
+    def _set(
+        self, topic: Topic, index: int, before: PartitionRegistration | None, after: PartitionRegistration
+    ) -> None:
+        topic.partitions[index] = after
+        self.index.update(PartitionKey(topic.id, index), before, after)
 
     def replay_remove(self, record: RemoveTopicRecord) -> None:
         topic = self._known(record.topic_id)
+        self.index.drop_topic(record.topic_id)
         del self._topics[record.topic_id]
         del self._ids[topic.name]
         self._configs.forget_topic(topic.name)

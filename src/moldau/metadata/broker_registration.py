@@ -53,6 +53,12 @@ class BrokerRegistration:
         """Whether it may lead: clients reach it, and it is not about to leave."""
         return not self.fenced and not self.in_controlled_shutdown
 
+    @property
+    def has_uncordoned_directory(self) -> bool:
+        """Whether new replicas may go to one of its disks."""
+        cordoned = self.cordoned_directories
+        return not cordoned or not self.directories or not set(self.directories) <= set(cordoned)
+
     def has_online_directory(self, directory: Uuid) -> bool:
         if is_reserved_directory(directory):
             return directory != LOST_DIRECTORY

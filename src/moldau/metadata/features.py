@@ -1,8 +1,9 @@
 """Feature levels: what this version understands, and what each metadata.version lets the log contain.
 
 A cluster agrees on a level per feature and writes it into the log; only then may records and requests of that level
-be used. The table below is the one place to edit when a feature becomes ready: raise its maximum, and its
-`new_clusters` level if a fresh log should start with it.
+be used. The table below is the one place to edit when a feature becomes ready: raise `built`, and its `new_clusters`
+level if a fresh log should start with it. What is supported are the levels of Kafka 4.3: a node of ours can live in a
+cluster that agreed on them, whether or not it serves what they switch on.
 """
 
 from __future__ import annotations
@@ -24,24 +25,38 @@ STREAMS_VERSION: Final = "streams.version"
 # The oldest log with a level in it, and the level of Kafka 4.3.
 MINIMUM_METADATA_VERSION: Final = 7
 LATEST_METADATA_VERSION: Final = 30
+# Levels of metadata.version from which the records can hold controllers, directories of replicas, eligible leaders and
+# cordoned directories: 3.7-IV0, 3.7-IV2, 4.0-IV1, 4.3-IV0.
+CONTROLLERS_SINCE: Final = 15
+DIRECTORIES_SINCE: Final = 17
+ELIGIBLE_LEADERS_SINCE: Final = 23
+CORDONED_SINCE: Final = 30
 
 
 class Feature(NamedTuple):
     supported: FeatureRange
+    # The highest level a controller of ours agrees to: what it switches on is there.
+    built: int
     # The level a new cluster starts with; 0 leaves it switched off.
     new_clusters: int
+    # The metadata.version that every level above 0 needs, because of its records.
+    needs_metadata_version: int = 0
 
 
 FEATURES: Final[Mapping[str, Feature]] = {
     METADATA_VERSION: Feature(
-        FeatureRange(MINIMUM_METADATA_VERSION, LATEST_METADATA_VERSION), new_clusters=LATEST_METADATA_VERSION
+        FeatureRange(MINIMUM_METADATA_VERSION, LATEST_METADATA_VERSION),
+        built=LATEST_METADATA_VERSION,
+        new_clusters=LATEST_METADATA_VERSION,
     ),
-    KRAFT_VERSION: Feature(FeatureRange(0, 0), new_clusters=0),
-    TRANSACTION_VERSION: Feature(FeatureRange(0, 2), new_clusters=2),
-    GROUP_VERSION: Feature(FeatureRange(0, 1), new_clusters=1),
-    ELIGIBLE_LEADER_REPLICAS_VERSION: Feature(FeatureRange(0, 0), new_clusters=0),
-    SHARE_VERSION: Feature(FeatureRange(0, 0), new_clusters=0),
-    STREAMS_VERSION: Feature(FeatureRange(0, 0), new_clusters=0),
+    KRAFT_VERSION: Feature(FeatureRange(0, 1), built=1, new_clusters=0),
+    TRANSACTION_VERSION: Feature(FeatureRange(0, 2), built=2, new_clusters=2),
+    GROUP_VERSION: Feature(FeatureRange(0, 1), built=1, new_clusters=1),
+    ELIGIBLE_LEADER_REPLICAS_VERSION: Feature(
+        FeatureRange(0, 1), built=1, new_clusters=0, needs_metadata_version=ELIGIBLE_LEADERS_SINCE
+    ),
+    SHARE_VERSION: Feature(FeatureRange(0, 1), built=0, new_clusters=0),
+    STREAMS_VERSION: Feature(FeatureRange(0, 1), built=0, new_clusters=0),
 }
 
 # kraft.version belongs to the quorum, not to the records: it is never a FeatureLevelRecord.
@@ -91,16 +106,16 @@ def downgrade_loses_metadata(current: int, target: int) -> bool:
 
 def partition_record_version(metadata_version: int) -> int:
     """1 names the directory of each replica, 2 the eligible leaders; both for PartitionRecord and its changes."""
-    return 2 if metadata_version >= 23 else 1 if metadata_version >= 17 else 0
+    return 2 if metadata_version >= ELIGIBLE_LEADERS_SINCE else 1 if metadata_version >= DIRECTORIES_SINCE else 0
 
 
 def register_broker_record_version(metadata_version: int) -> int:
     """1 adds controlled shutdown, 2 the ZooKeeper migration, 3 the directories, 4 the cordoned ones."""
-    if metadata_version >= 30:
+    if metadata_version >= CORDONED_SINCE:
         return 4
-    return 3 if metadata_version >= 17 else 2 if metadata_version >= 8 else 1
+    return 3 if metadata_version >= DIRECTORIES_SINCE else 2 if metadata_version >= 8 else 1
 
 
 def broker_registration_change_record_version(metadata_version: int) -> int:
     """1 adds controlled shutdown, 2 the directories, 3 the cordoned ones."""
-    return 3 if metadata_version >= 30 else 2 if metadata_version >= 17 else 1
+    return 3 if metadata_version >= CORDONED_SINCE else 2 if metadata_version >= DIRECTORIES_SINCE else 1

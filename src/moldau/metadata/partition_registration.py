@@ -89,6 +89,10 @@ class PartitionRegistration(NamedTuple):
             self.last_known_elr if change.last_known_elr is None else tuple(change.last_known_elr),
         )
 
+    def without_eligible(self) -> PartitionRegistration:
+        """The state after a ClearElrRecord."""
+        return self._replace(elr=(), last_known_elr=(), partition_epoch=self.partition_epoch + 1)
+
     def to_record(self, topic_id: Uuid, partition: int) -> PartitionRecord:
         return PartitionRecord(
             partition_id=partition,

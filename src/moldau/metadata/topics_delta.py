@@ -122,9 +122,7 @@ class TopicsDelta:
             base = {} if topic.base is None else topic.base.partitions
             for index, state in {**base, **topic.partitions}.items():
                 if state.elr or state.last_known_elr:
-                    topic.partitions[index] = state._replace(
-                        elr=(), last_known_elr=(), partition_epoch=state.partition_epoch + 1
-                    )
+                    topic.partitions[index] = state.without_eligible()
 
     def finish_snapshot(self) -> None:
         for topic_id, topic in self.base.ids.items():

@@ -68,7 +68,11 @@ def test_the_broker_beside_the_controller_need_not_wait_for_its_old_session() ->
         ({"log_dirs": [directory_of(2), directory_of(2)]}, ErrorCode.INVALID_REGISTRATION),
         ({"log_dirs": [directory_of(1)]}, ErrorCode.INVALID_REGISTRATION),
         ({"is_migrating_zk_broker": True}, ErrorCode.BROKER_ID_NOT_REGISTERED),
-        ({"features": []}, ErrorCode.UNSUPPORTED_VERSION),
+        ({"features": []}, ErrorCode.INVALID_REGISTRATION),
+        (
+            {"features": [Feature(name="metadata.version", min_supported_version=1, max_supported_version=30)]},
+            ErrorCode.UNSUPPORTED_VERSION,
+        ),
         (
             {"features": [Feature(name="metadata.version", min_supported_version=1, max_supported_version=29)]},
             ErrorCode.UNSUPPORTED_VERSION,

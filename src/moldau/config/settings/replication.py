@@ -36,13 +36,12 @@ class ReplicationSettings:
         CLUSTER_WIDE)
     unclean_leader_election_interval_ms = Setting(
         "unclean.leader.election.interval.ms", LONG, 5 * 60_000, at_least(1), MEDIUM,
-        "How often the controller looks for partitions that wait for an unclean election.", internal=True,
-        no_effect=_STAYS)
+        "How often the controller looks for partitions that wait for an unclean election.", internal=True)
     auto_leader_rebalance_enable = Setting("auto.leader.rebalance.enable", BOOLEAN, True, None, HIGH,
-        "Whether leadership returns to the preferred replicas by itself.", no_effect=_STAYS)
+        "Whether leadership returns to the preferred replicas by itself.")
     leader_imbalance_check_interval_seconds = Setting(
         "leader.imbalance.check.interval.seconds", LONG, 300, at_least(1), HIGH,
-        "How often the controller looks for leaders that should move back.", no_effect=_STAYS)
+        "How often the controller looks for leaders that should move back.")
 
     replica_lag_time_max_ms = Setting("replica.lag.time.max.ms", LONG, 30_000, None, HIGH,
         "How long a follower may lag behind the end of the leader's log before it leaves the in-sync replicas.",
