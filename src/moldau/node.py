@@ -26,7 +26,7 @@ from moldau.errors import MoldauError
 from moldau.links.peers import Peers
 from moldau.metadata.loader import MetadataLoader
 from moldau.metadata.producer_id_pool import ProducerIdPool
-from moldau.raft.quorum_of_one import QuorumOfOne
+from moldau.raft.raft_quorum import RaftQuorum
 from moldau.raft.snapshot_generator import SnapshotGenerator
 from moldau.replica.deleted_topics import DeletedTopics
 from moldau.replica.log_moves import LogMoves
@@ -96,7 +96,7 @@ class Node:
         )
         self.slicer = Slicer(loop, clock)
         self.upkeep = Upkeep(self.logs, clock, runtime.workers, self.slicer)
-        self.quorum = QuorumOfOne(config, disk, clock, loop, runtime.workers, self._fail)
+        self.quorum = RaftQuorum(config, disk, clock, loop, runtime.random, runtime.workers, None, self._fail)
         self.metadata = MetadataLoader(self._fail)
         self.controller = Controller(
             self.cluster_id, config, self.quorum, clock, loop, runtime.random, slicer=self.slicer

@@ -1,24 +1,27 @@
 """Metadata records as record batches, and back.
 
 The batches are those of any other log: format 2, not compressed, no keys, the leader's epoch in the header. Control
-batches carry what the quorum says to itself: a new leader, the two ends of a snapshot.
+batches carry what the quorum says to itself: a new leader, its voters, the two ends of a snapshot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
+from moldau.errors import ProtocolError
 from moldau.metadata.committed import CommittedBatch
 from moldau.metadata.records import VersionedRecord, decode_record, encode_record
 from moldau.protocol.message import Message
-from moldau.protocol.messages.leader_change_message import LeaderChangeMessage, Voter
-from moldau.protocol.records import BatchBuilder, ControlType, control_record, decode_batch, encode_batch, scan_batches
+from moldau.protocol.records import BatchBuilder, control_record, decode_batch, encode_batch, scan_batches
+from moldau.raft.control_records import ControlRecord, encoded, leader_change, read_change
+from moldau.raft.log_view import Entries, EpochOffset
+from moldau.raft.voters import ReplicaKey, Voter, VoterChange, VoterSet
 from moldau.types import Buffer
 
 # What Kafka allows for one batch of the metadata log.
 MAX_BATCH_BYTES: Final = 8 << 20
-_CONTROL_VERSION: Final = 0
 
 
 def metadata_batch(records: Sequence[VersionedRecord], base_offset: int, epoch: int, timestamp: int) -> bytes:
@@ -27,21 +30,17 @@ def metadata_batch(records: Sequence[VersionedRecord], base_offset: int, epoch: 
     return builder.build(base_offset=base_offset, partition_leader_epoch=epoch)
 
 
-def control_batch(type: ControlType, message: Message, base_offset: int, epoch: int, timestamp: int) -> bytes:
-    record = control_record(type, message.encode(_CONTROL_VERSION), timestamp)
-    return encode_batch([record], base_offset=base_offset, partition_leader_epoch=epoch, is_control=True)
+def control_batch(records: Sequence[ControlRecord], base_offset: int, epoch: int, timestamp: int) -> bytes:
+    values = [control_record(record[0], encoded(record), timestamp) for record in records]
+    return encode_batch(values, base_offset=base_offset, partition_leader_epoch=epoch, is_control=True)
 
 
 def leader_change_batch(
     leader_id: int, voters: Sequence[int], granted_by: Sequence[int], base_offset: int, epoch: int, timestamp: int
 ) -> bytes:
-    """The first batch of every epoch: an epoch is not settled before something in it is committed."""
-    message = LeaderChangeMessage(
-        leader_id=leader_id,
-        voters=[Voter(voter_id=voter) for voter in voters],
-        granting_voters=[Voter(voter_id=voter) for voter in granted_by],
-    )
-    return control_batch(ControlType.LEADER_CHANGE, message, base_offset, epoch, timestamp)
+    """The first batch of an epoch in a quorum whose voters do not change."""
+    record = leader_change(leader_id, VoterSet(Voter(ReplicaKey(id)) for id in voters), granted_by, 0)
+    return control_batch([record], base_offset, epoch, timestamp)
 
 
 def decode_batches(data: Buffer, *, check_crc: bool = True) -> Iterator[CommittedBatch]:
@@ -58,3 +57,30 @@ def decode_batches(data: Buffer, *, check_crc: bool = True) -> Iterator[Committe
             header.base_offset, header.last_offset, header.partition_leader_epoch, header.max_timestamp, records
         )
         position += header.size
+
+
+def voter_changes(data: Buffer, *, check_crc: bool = True) -> Iterator[VoterChange]:
+    """What the control records in `data` say about the voters."""
+    position = 0
+    for header in scan_batches(data, 0, len(data), check_crc=check_crc, allow_partial=True):
+        if header.is_control:
+            for record in decode_batch(data, position, position + header.size, check_crc=False):
+                change = read_change(record, record.offset)
+                if change is not None:
+                    yield change
+        position += header.size
+
+
+def received_entries(data: Buffer) -> Entries | None:
+    """What a leader sent, checked: whole batches that follow each other. None if there is no whole one."""
+    headers = scan_batches(data, 0, len(data), check_crc=True, allow_partial=True)
+    if not headers:
+        return None
+    for before, header in pairwise(headers):
+        if header.base_offset != before.next_offset or header.partition_leader_epoch < before.partition_leader_epoch:
+            raise ProtocolError(f"the batch at offset {header.base_offset} does not follow the one before it")
+    whole = bytes(memoryview(data)[: sum(header.size for header in headers)])
+    end = EpochOffset(headers[-1].partition_leader_epoch, headers[-1].next_offset)
+    has_control = any(header.is_control for header in headers)
+    changes = tuple(voter_changes(whole, check_crc=False)) if has_control else ()
+    return Entries(whole, headers[0].base_offset, end, changes)

@@ -63,10 +63,11 @@ class RaftMachine:
         voters: VoterHistory,
         election: Election,
         log: LogView,
+        flushed: int,
         random: Random,
         now: float,
     ) -> None:
-        self.member = member = Member(local, settings, voters, log, random, now)
+        self.member = member = Member(local, settings, voters, log, flushed, random, now)
         member.election = election
         snapshot = log.snapshot
         member.high_watermark = 0 if snapshot is None else snapshot.offset

@@ -55,7 +55,14 @@ class RaftSettings:
 
 class Member:
     def __init__(
-        self, local: Voter, settings: RaftSettings, voters: VoterHistory, log: LogView, random: Random, now: float
+        self,
+        local: Voter,
+        settings: RaftSettings,
+        voters: VoterHistory,
+        log: LogView,
+        flushed: int,
+        random: Random,
+        now: float,
     ) -> None:
         self.local = local
         self.key: ReplicaKey = local.key
@@ -70,7 +77,7 @@ class Member:
         self.high_watermark = 0
         # The end of the log, and how far it is on disk. The log itself follows when the step's effects are done.
         self.end: EpochOffset = log.end
-        self.flushed = self.end.offset
+        self.flushed = flushed
         self.lost_elections = 0
         self.effects: list[Effect] = []
         self._random = random

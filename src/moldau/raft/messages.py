@@ -1,7 +1,7 @@
 """What members of the quorum say to each other, in the machine's own words.
 
-`protocol_forms` turns them into Kafka's messages and back. Every answer carries the standing of who gave it: its epoch
-and the leader it knows, since that is how news of an election travels.
+`outgoing_forms` and `incoming_forms` turn them into Kafka's messages and back. Every answer carries the standing of who
+gave it: its epoch and the leader it knows, since that is how news of an election travels.
 """
 
 from __future__ import annotations
@@ -12,9 +12,6 @@ from typing import TypeAlias
 from moldau.errors import ErrorCode
 from moldau.raft.log_view import Entries, EpochOffset
 from moldau.raft.voters import Address, Endpoint, ReplicaKey, Voter
-
-# What a follower that does not tell its high watermark counts as: it never hears of a new one early.
-UNTOLD = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """The file `quorum-state`: what a voter must not forget about elections, as Kafka writes it.
 
-One line of JSON. Version 0 lists the voters, version 1 (a quorum whose voters may change) names the directory of the
-vote instead; both are read, version 0 is written. It is forced to disk before the node acts on it: a voter that forgot
-its epoch after a crash could vote twice in it.
+One line of JSON. Version 0 lists the voters; version 1, of a quorum whose voters stand in the log, names the directory
+of the vote instead. It is forced to disk before the node acts on it: a voter that forgot its epoch after a crash could
+vote twice in it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from typing import Final, NamedTuple
 from moldau.errors import MoldauError
 from moldau.runtime.ports import Disk
 from moldau.storage.checkpoint import replace_file
-from moldau.types import ZERO_UUID, Uuid, uuid_from_text
+from moldau.types import ZERO_UUID, Uuid, uuid_from_text, uuid_to_text
 
 FILE_NAME: Final = "quorum-state"
-_WRITTEN_VERSION: Final = 0
 _KNOWN_VERSIONS: Final = (0, 1)
 
 
@@ -55,15 +54,17 @@ def read_quorum_state(disk: Disk, directory: str) -> QuorumState:
         raise QuorumStateError(f"{path} cannot be read: {error!r}.") from error
 
 
-def write_quorum_state(disk: Disk, directory: str, state: QuorumState) -> None:
-    content = {
-        "clusterId": "",
+def write_quorum_state(disk: Disk, directory: str, state: QuorumState, version: int = 0) -> None:
+    content: dict[str, object] = {
         "leaderId": state.leader_id,
         "leaderEpoch": state.leader_epoch,
         "votedId": state.voted_id,
-        "appliedOffset": 0,
-        "currentVoters": [{"voterId": voter} for voter in state.voters],
-        "data_version": _WRITTEN_VERSION,
+        "data_version": version,
     }
+    if version == 0:
+        voters = [{"voterId": voter} for voter in state.voters]
+        content = {"clusterId": "", **content, "appliedOffset": 0, "currentVoters": voters}
+    else:
+        content["votedDirectoryId"] = uuid_to_text(state.voted_directory_id)
     text = json.dumps(content, separators=(",", ":"))
     replace_file(disk, posixpath.join(directory, FILE_NAME), text.encode())

@@ -79,7 +79,7 @@ class Parked:
 
 @dataclass(slots=True)
 class PendingChange:
-    """A change of the voters. One at a time: two sets of voters that differ by one always share a majority, others need not."""
+    """A change of the voters, one at a time: sets that differ by one always share a majority, others need not."""
 
     token: Any
     deadline: float

@@ -1,8 +1,9 @@
 """Metadata snapshots on disk: Kafka's `.checkpoint` files.
 
 Named by the first offset they do not contain and the epoch of the last one they do. Inside are record batches as in a
-log: a control record that opens it, the records that rebuild the state, a control record that closes it. A snapshot is
-written under another name and renamed when it is whole, and one without its end is never used.
+log: a control record that opens it (with the voters of a quorum in which they may change), the records that rebuild
+the state, a control record that closes it. A snapshot is written under another name and renamed when it is whole, and
+one without its end is never used.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from moldau.protocol.message import Message
 from moldau.protocol.messages.snapshot_footer_record import SnapshotFooterRecord
 from moldau.protocol.messages.snapshot_header_record import SnapshotHeaderRecord
 from moldau.protocol.records import ControlType, control_type, decode_batch, scan_batches
-from moldau.raft.batches import control_batch, decode_batches, metadata_batch
+from moldau.raft.batches import control_batch, decode_batches, metadata_batch, voter_changes
+from moldau.raft.control_records import ControlRecord, kraft_version_record, voters_record
+from moldau.raft.voters import VoterChange, VoterSet
 from moldau.runtime.ports import Disk, File
 
 _NAME: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint", re.ASCII)
@@ -54,7 +57,15 @@ def remove_snapshot(disk: Disk, directory: str, snapshot: SnapshotId) -> None:
 class SnapshotWriter:
     """Writes one snapshot, some records at a time; `finish` makes it count, `abandon` drops it."""
 
-    def __init__(self, disk: Disk, directory: str, snapshot: SnapshotId, timestamp: int) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        snapshot: SnapshotId,
+        timestamp: int,
+        voters: VoterSet | None = None,
+        kraft_version: int = 0,
+    ) -> None:
         self.id = snapshot
         self.size = 0
         self._disk = disk
@@ -65,7 +76,10 @@ class SnapshotWriter:
         self._file: File = disk.open(self._path + _UNFINISHED, create=True)
         self._file.truncate(0)
         header = SnapshotHeaderRecord(last_contained_log_timestamp=timestamp)
-        self._write(control_batch(ControlType.SNAPSHOT_HEADER, header, 0, snapshot.epoch, timestamp), 1)
+        opening: list[ControlRecord] = [(ControlType.SNAPSHOT_HEADER, header)]
+        if kraft_version > 0 and voters is not None:
+            opening += [kraft_version_record(kraft_version), voters_record(voters)]
+        self._write(control_batch(opening, 0, snapshot.epoch, timestamp), len(opening))
 
     def append(self, records: Sequence[VersionedRecord]) -> None:
         if records:
@@ -73,10 +87,8 @@ class SnapshotWriter:
             self._write(batch, len(records))
 
     def finish(self) -> None:
-        footer = SnapshotFooterRecord()
-        self._write(
-            control_batch(ControlType.SNAPSHOT_FOOTER, footer, self._next_offset, self.id.epoch, self._timestamp), 1
-        )
+        footer = (ControlType.SNAPSHOT_FOOTER, SnapshotFooterRecord())
+        self._write(control_batch([footer], self._next_offset, self.id.epoch, self._timestamp), 1)
         self._file.sync()
         self._file.close()
         self._disk.rename(self._path + _UNFINISHED, self._path)
@@ -94,12 +106,40 @@ class SnapshotWriter:
         self._next_offset += count
 
 
-class SnapshotReader:
-    """A finished snapshot, as the listeners of the quorum get it."""
+class SnapshotDownload:
+    """A snapshot of the leader, piece by piece. Made to count by `finish`, which may run anywhere."""
 
     def __init__(self, disk: Disk, directory: str, snapshot: SnapshotId) -> None:
         self.id = snapshot
+        self._disk = disk
+        self._directory = directory
         self._path = posixpath.join(directory, snapshot.file_name)
+        self._file: File = disk.open(self._path + _UNFINISHED, create=True)
+        self._file.truncate(0)
+
+    def write(self, data: bytes, position: int) -> None:
+        self._file.write(data, position)
+
+    def finish(self) -> SnapshotReader:
+        self._file.sync()
+        self._file.close()
+        reader = SnapshotReader(self._disk, self._directory, self.id, suffix=_UNFINISHED)
+        self._disk.rename(self._path + _UNFINISHED, self._path)
+        self._disk.sync_directory(self._directory)
+        return reader
+
+    def abandon(self) -> None:
+        self._file.close()
+        if self._disk.exists(self._path + _UNFINISHED):
+            self._disk.remove(self._path + _UNFINISHED)
+
+
+class SnapshotReader:
+    """A finished snapshot, as the listeners of the quorum get it."""
+
+    def __init__(self, disk: Disk, directory: str, snapshot: SnapshotId, suffix: str = "") -> None:
+        self.id = snapshot
+        self._path = posixpath.join(directory, snapshot.file_name + suffix)
         # Read whole: it is as large as the state it becomes.
         self._data = disk.read_file(self._path)
         self.size = len(self._data)
@@ -115,6 +155,12 @@ class SnapshotReader:
 
     def __iter__(self) -> Iterator[Sequence[Message]]:
         return (batch.records for batch in decode_batches(self._data, check_crc=False) if batch.records)
+
+    @property
+    def changes(self) -> tuple[VoterChange, ...]:
+        """What it says about the voters, as of its last offset."""
+        found = voter_changes(self._data, check_crc=False)
+        return tuple(change._replace(offset=self.last_offset) for change in found)
 
     def _check(self) -> int:
         """The timestamp in its header; MetadataError unless it is whole, begin and end included."""

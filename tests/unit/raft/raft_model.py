@@ -150,7 +150,7 @@ class Host:
         self._timer: object = None
         self._download: list[bytes] = []
         self.machine = RaftMachine(
-            self.local, self.settings, self._history(), self.election, self.log, self.random, now
+            self.local, self.settings, self._history(), self.election, self.log, self.log.end.offset, self.random, now
         )
         self.run(self.machine.start(now), now)
 

@@ -1,4 +1,4 @@
-"""The metadata log of a single node, on real files: epochs, commits, crashes and snapshots."""
+"""The only voter of a quorum, on real files: epochs, commits, crashes and snapshots."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from controller_kit import ManualClock, ManualLoop
+from controller_kit import ManualClock, ManualLoop, SeededRandom
 
 from moldau.config.broker import BrokerConfig
 from moldau.errors import ErrorCode, KafkaError
@@ -15,8 +15,8 @@ from moldau.metadata.loader import MetadataLoader
 from moldau.metadata.records import FeatureLevelRecord, MetadataError, TopicRecord, VersionedRecord
 from moldau.protocol.messages.leader_change_message import LeaderChangeMessage
 from moldau.protocol.records import ControlType, control_type, decode_batch, read_header, scan_batches
-from moldau.raft.quorum_of_one import QuorumOfOne
 from moldau.raft.quorum_state import QuorumState, read_quorum_state, write_quorum_state
+from moldau.raft.raft_quorum import RaftQuorum
 from moldau.raft.snapshot_file import SnapshotId, find_snapshots
 from moldau.raft.snapshot_generator import SnapshotGenerator
 from moldau.runtime.disk import RealDisk
@@ -89,15 +89,17 @@ class Room:
         self.loop = ManualLoop(self.clock)
         self.disk = RealDisk()
         self.faults: list[BaseException] = []
-        self._open: list[QuorumOfOne] = []
+        self._open: list[RaftQuorum] = []
 
     @property
     def directory(self) -> Path:
         return self.path / "__cluster_metadata-0"
 
-    def start(self, workers: HeldWorkers | None = None, listener: object | None = None) -> tuple[QuorumOfOne, Story]:
+    def start(self, workers: HeldWorkers | None = None, listener: object | None = None) -> tuple[RaftQuorum, Story]:
         story = Story()
-        quorum = QuorumOfOne(self.config, self.disk, self.clock, self.loop, workers, self.faults.append)
+        quorum = RaftQuorum(
+            self.config, self.disk, self.clock, self.loop, SeededRandom(), workers, None, self.faults.append
+        )
         self._open.append(quorum)
         if listener is not None:
             quorum.register(listener)  # type: ignore[arg-type]
@@ -105,12 +107,12 @@ class Room:
         quorum.start()
         return quorum, story
 
-    def kill(self, quorum: QuorumOfOne) -> None:
+    def kill(self, quorum: RaftQuorum) -> None:
         """As if the process had died: nothing is written any more."""
-        assert quorum._log is not None
-        quorum._log.segments.release()
-        quorum._log = None
-        quorum._unlock()
+        quorum._machine = None
+        quorum._log.log.segments.release()
+        quorum._log._log = None
+        quorum._log.unlock()
 
     def close(self) -> None:
         for quorum in self._open:
@@ -274,7 +276,7 @@ def test_two_processes_cannot_write_the_log(room: Room) -> None:
 # ----------------------------------------------------------------------------------------------------------- snapshots
 
 
-def _with_snapshot(room: Room, *names: str) -> tuple[QuorumOfOne, MetadataLoader, SnapshotGenerator]:
+def _with_snapshot(room: Room, *names: str) -> tuple[RaftQuorum, MetadataLoader, SnapshotGenerator]:
     loader = MetadataLoader()
     quorum, _ = room.start(listener=loader)
     for name in names:

@@ -1,0 +1,64 @@
+"""Requests to other members and their answers, between the machine's words and the wire."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+from moldau.deferred import Deferred
+from moldau.errors import ErrorCode, KafkaError, MoldauError
+from moldau.protocol.api import ApiKey
+from moldau.protocol.message import Message
+from moldau.raft.effects import Send
+from moldau.raft.incoming_forms import response_message
+from moldau.raft.membership import Membership
+from moldau.raft.messages import Answer, Standing, VoteAnswer, VoteRequest
+from moldau.raft.outgoing_forms import answer_from, request_message
+
+logger = logging.getLogger("moldau.raft")
+
+# A fetch waits at the leader for something new, and must not hold back what is urgent.
+_SLOW: Final = (ApiKey.FETCH, ApiKey.FETCH_SNAPSHOT)
+
+
+class Peers(Protocol):
+    """The way to other nodes."""
+
+    def ask(
+        self, address: Any, request: Message, *, timeout: float | None = None, lane: str = ""
+    ) -> Deferred[Message]: ...
+
+
+class Correspondence:
+    def __init__(self, peers: Peers | None, membership: Membership) -> None:
+        self._peers = peers
+        self._membership = membership
+
+    def ask(self, send: Send, answered: Callable[[Answer | None], None]) -> None:
+        """`answered` hears None if there is no answer. The machine itself knows how long it waits for one."""
+        if self._peers is None:
+            return
+        request = request_message(send.request, self._membership.cluster_id)
+        lane = "raft-fetch" if request.API_KEY in _SLOW else "raft"
+        asked = self._peers.ask(send.address, request, timeout=self._membership.patience, lane=lane)
+        asked.then(lambda response, error: answered(self._understood(send, response, error)))
+
+    def _understood(self, send: Send, response: Message | None, error: BaseException | None) -> Answer | None:
+        try:
+            if response is not None:
+                return answer_from(response)
+        except (MoldauError, ValueError) as failure:
+            error = failure
+        code = error.code if isinstance(error, KafkaError) else None
+        if code is ErrorCode.UNSUPPORTED_VERSION and isinstance(send.request, VoteRequest):
+            return VoteAnswer(code, Standing(send.request.epoch), False)
+        logger.debug("node %d at %s gave no answer: %s", send.node_id, send.address, error)
+        return None
+
+    def reply(self, token: Any, answer: Any) -> None:
+        deferred, request, version = token
+        try:
+            deferred.resolve(response_message(request, answer, version))
+        except Exception:
+            logger.exception("an answer of the quorum was not taken")
