@@ -161,6 +161,7 @@ class Node:
         services.metadata = self.metadata
         services.replicas = self.replicas
         services.logs = self.logs
+        services.quorum = self.quorum
         services.controller = self.controller
         services.quorum = self.quorum
         # A node talks to nobody who does not listen to controllers; a standalone one to nobody at all.

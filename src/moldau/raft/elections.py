@@ -122,11 +122,11 @@ class Elections:
             else:
                 member.become_unattached(standing.epoch)
         elif leader_id >= 0 and standing.epoch == member.epoch and not isinstance(member.role, Leader | Resigned):
-            known = member.election.leader_id
-            if known < 0 or (known == leader_id and not isinstance(member.role, Follower)):
-                address = self._address(standing)
-                if known < 0 or address is not None:
-                    member.become_follower(standing.epoch, leader_id, address)
+            known, address = member.election.leader_id, self._address(standing)
+            # Whoever asks for votes has given up the leader that others may still name; that is no news.
+            is_found = isinstance(member.role, Unattached) and known == leader_id and address is not None
+            if known < 0 or is_found:
+                member.become_follower(standing.epoch, leader_id, address)
 
     def _address(self, standing: Standing) -> Address | None:
         return standing.address or self._member.address_of(standing.leader_id)

@@ -1,4 +1,4 @@
-"""Forces the metadata log to disk off the loop, one fsync at a time: each covers all that was written before it began."""
+"""Forces the metadata log to disk, off the loop, one fsync at a time: each covers all that was written before it."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from moldau.metadata.image import MetadataImage
     from moldau.metadata.producer_id_pool import ProducerIdPool
     from moldau.raft.quorum import MetadataQuorum
+    from moldau.raft.raft_quorum import RaftQuorum
     from moldau.replica.log_moves import LogMoves
     from moldau.replica.manager import ReplicaManager
     from moldau.runtime.ports import Runtime
@@ -53,6 +54,8 @@ class Services:
     controller: Controller | None
     controller_channel: ControllerChannel
     quorum: MetadataQuorum
+    quorum: RaftQuorum
+    controller: Controller
     logs: LogManager
     log_moves: LogMoves
     producer_ids: ProducerIdPool

@@ -1,6 +1,6 @@
 """A member of a simulated quorum: the machine, and a disk that loses what was not forced to it.
 
-`Host` keeps the rules that `moldau.raft.effects` sets for whoever carries out effects, with the freedom that they leave:
+`Host` keeps the rules that `moldau.raft.effects` sets for whoever carries out effects, with all the freedom they leave:
 an election is on disk some time after it was asked for, an fsync covers what was written before it began, and a crash
 takes any part of what was not forced.
 """

@@ -361,9 +361,8 @@ def main() -> int:
             broken.append(seed)
     hours = options.seeds * (FAULTY_SECONDS + HEALING_SECONDS) / 3600
     seconds = time.monotonic() - began
-    print(
-        f"{options.seeds} seeds, {hours:.1f} h simulated in {seconds:.0f} s, {committed} committed, {elections} elections"
-    )
+    print(f"{options.seeds} seeds, {hours:.1f} h simulated in {seconds:.0f} s")
+    print(f"{committed} records committed, {elections} elections won")
     print(f"broken: {broken or 'none'}")
     return 1 if broken else 0
 

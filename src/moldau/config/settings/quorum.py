@@ -61,22 +61,22 @@ class QuorumSettings:
     controller_quorum_bootstrap_servers = Setting("controller.quorum.bootstrap.servers", LIST, (), _SERVERS, HIGH,
         "Addresses where controllers of a quorum that may change are found, as host:port separated by commas.")
     controller_quorum_election_timeout_ms = Setting("controller.quorum.election.timeout.ms", INT, 1000, None, HIGH,
-        "How long a candidate waits for votes before it tries again.", no_effect=_ALONE)
+        "How long a candidate waits for votes before it tries again.")
     controller_quorum_fetch_timeout_ms = Setting("controller.quorum.fetch.timeout.ms", INT, 2000, None, HIGH,
         "How long a voter goes without word from the leader before it stands for election, and a leader without word "
-        "from a majority before it resigns.", no_effect=_ALONE)
+        "from a majority before it resigns.")
     controller_quorum_election_backoff_max_ms = Setting(
         "controller.quorum.election.backoff.max.ms", INT, 1000, None, HIGH,
-        "The longest pause between two elections that nobody wins.", no_effect=_ALONE)
+        "The longest pause between two elections that nobody wins.")
     controller_quorum_append_linger_ms = Setting("controller.quorum.append.linger.ms", INT, 25, None, MEDIUM,
         "How long the leader gathers metadata records before it writes them.",
         no_effect="what is decided in one turn of the loop is written together, without waiting")
     controller_quorum_request_timeout_ms = Setting("controller.quorum.request.timeout.ms", INT, 2000, None, MEDIUM,
-        "How long a request to another controller may take.", no_effect=_ALONE)
+        "How long a request to another controller may take.")
     controller_quorum_retry_backoff_ms = Setting("controller.quorum.retry.backoff.ms", INT, 20, None, LOW,
-        "The pause before a request to another controller is repeated.", no_effect=_ALONE)
+        "The pause before a request to another controller is repeated.")
     controller_quorum_auto_join_enable = Setting("controller.quorum.auto.join.enable", BOOLEAN, False, None, LOW,
-        "Whether a controller that is not a voter asks to become one.", no_effect=_ALONE)
+        "Whether a controller that is not a voter asks to become one.")
 
     initial_broker_registration_timeout_ms = Setting(
         "initial.broker.registration.timeout.ms", INT, 60_000, None, MEDIUM,

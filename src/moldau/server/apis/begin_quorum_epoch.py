@@ -1,0 +1,27 @@
+"""BeginQuorumEpoch (key 53): a new leader of the controllers makes itself known.
+
+Version 1 is flexible and says where the leader is reached.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from moldau.deferred import Deferred
+from moldau.errors import KafkaError
+from moldau.protocol.api import ApiKey
+from moldau.protocol.message import Message
+from moldau.protocol.messages.begin_quorum_epoch import BeginQuorumEpochRequest, BeginQuorumEpochResponse
+from moldau.server.context import RequestContext
+from moldau.server.dispatch import Api
+
+
+def begin_quorum_epoch(context: RequestContext, request: BeginQuorumEpochRequest) -> Message | Deferred[Message]:
+    return context.services.quorum.handle(request, context.version)
+
+
+def error_response(request: BeginQuorumEpochRequest, version: int, error: KafkaError) -> BeginQuorumEpochResponse:
+    return BeginQuorumEpochResponse(error_code=error.code)
+
+
+BEGIN_QUORUM_EPOCH: Final = Api(ApiKey.BEGIN_QUORUM_EPOCH, BeginQuorumEpochRequest, begin_quorum_epoch, error_response)

@@ -1,0 +1,27 @@
+"""Fetch (key 1) on a controller's listener: the metadata log, for other controllers and for brokers.
+
+Nothing but that log is here. The follower says how far its log is on disk; it waits here for something new.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from moldau.deferred import Deferred
+from moldau.errors import KafkaError
+from moldau.protocol.api import ApiKey
+from moldau.protocol.message import Message
+from moldau.protocol.messages.fetch import FetchRequest, FetchResponse
+from moldau.server.context import RequestContext
+from moldau.server.dispatch import Api
+
+
+def fetch_metadata(context: RequestContext, request: FetchRequest) -> Message | Deferred[Message]:
+    return context.services.quorum.handle(request, context.version)
+
+
+def error_response(request: FetchRequest, version: int, error: KafkaError) -> FetchResponse:
+    return FetchResponse(error_code=error.code)
+
+
+FETCH_METADATA: Final = Api(ApiKey.FETCH, FetchRequest, fetch_metadata, error_response)
