@@ -35,7 +35,6 @@ from moldau.config.definition import (
 _HOUR = 60 * 60 * 1000
 _DAY = 24 * _HOUR
 _NO_TIERS = "there is no tiered storage"
-_ALONE = "this node is alone, so nothing is replicated"
 
 COMPRESSION_TYPES: Final = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 GZIP_LEVELS: Final[Allowed[int]] = Allowed("-1 or from 1 to 9", lambda level: level == -1 or 1 <= level <= 9)
@@ -139,10 +138,10 @@ class TopicSettings:
         synonyms=("log.message.timestamp.after.max.ms",))
     leader_replication_throttled_replicas = Setting(
         "leader.replication.throttled.replicas", LIST, (), THROTTLED_REPLICAS, MEDIUM,
-        "The replicas whose outgoing replication is throttled, as partition:broker, or * for all.", no_effect=_ALONE)
+        "The replicas whose outgoing replication is throttled, as partition:broker, or * for all.")
     follower_replication_throttled_replicas = Setting(
         "follower.replication.throttled.replicas", LIST, (), THROTTLED_REPLICAS, MEDIUM,
-        "The replicas whose incoming replication is throttled, as partition:broker, or * for all.", no_effect=_ALONE)
+        "The replicas whose incoming replication is throttled, as partition:broker, or * for all.")
     remote_storage_enable = Setting("remote.storage.enable", BOOLEAN, False, None, MEDIUM,
         "Whether closed segments are also kept in tiered storage.", no_effect=_NO_TIERS)
     local_retention_ms = Setting("local.retention.ms", LONG, -2, at_least(-2), MEDIUM,
@@ -194,6 +193,8 @@ class LogConfig:
     message_timestamp_type: str = "CreateTime"
     message_timestamp_before_max_ms: int = LONG_MAX
     message_timestamp_after_max_ms: int = _HOUR
+    leader_replication_throttled_replicas: tuple[str, ...] = ()
+    follower_replication_throttled_replicas: tuple[str, ...] = ()
 
     @property
     def durable(self) -> bool:

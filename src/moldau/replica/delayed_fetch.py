@@ -12,11 +12,12 @@ from moldau.replica.purgatory import DelayedOperation
 class WaitingRead:
     """One partition of the fetch: where it stands, and under which leader epoch it was read."""
 
-    __slots__ = ("fetch_offset", "found", "leader_epoch", "max_bytes", "partition")
+    __slots__ = ("fetch_offset", "found", "is_leader", "leader_epoch", "max_bytes", "partition")
 
     def __init__(self, partition: Partition, fetch_offset: int, max_bytes: int) -> None:
         self.partition = partition
         self.leader_epoch = partition.leader_epoch
+        self.is_leader = partition.is_leader
         self.fetch_offset = fetch_offset
         self.max_bytes = max_bytes
         # How many bytes there were when it was looked at last.
@@ -26,7 +27,16 @@ class WaitingRead:
 class DelayedFetch(DelayedOperation):
     """Ready when `min_bytes` can be read, or when the answer would be an error: a new leader, a log cut short."""
 
-    __slots__ = ("_by_partition", "_committed", "_follower", "_found", "_min_bytes", "_reads", "_respond")
+    __slots__ = (
+        "_by_partition",
+        "_committed",
+        "_follower",
+        "_found",
+        "_min_bytes",
+        "_reads",
+        "_respond",
+        "_throttled",
+    )
 
     def __init__(
         self,
@@ -36,6 +46,7 @@ class DelayedFetch(DelayedOperation):
         committed: bool,
         follower: bool,
         respond: Callable[[], None],
+        throttled: Callable[[Partition], bool] | None = None,
     ) -> None:
         super().__init__()
         self._reads = reads
@@ -43,6 +54,8 @@ class DelayedFetch(DelayedOperation):
         self._committed = committed
         self._follower = follower
         self._respond = respond
+        # What may not be sent to this follower now is nothing to wake it for.
+        self._throttled = throttled
         self._found = 0
         # A fetch of very many partitions must not be gone through whole whenever one of them is written to.
         self._by_partition = {read.partition: read for read in reads}
@@ -57,7 +70,7 @@ class DelayedFetch(DelayedOperation):
     def _look(self, read: WaitingRead) -> bool:
         """Whether this partition makes the fetch ready, by an error or by what it adds to the others."""
         partition = read.partition
-        if not partition.is_leader or partition.leader_epoch != read.leader_epoch:
+        if partition.is_leader != read.is_leader or partition.leader_epoch != read.leader_epoch:
             return True
         local = partition.log.local
         if self._follower:
@@ -68,7 +81,7 @@ class DelayedFetch(DelayedOperation):
             limit = local.high_watermark
         if limit < read.fetch_offset or read.fetch_offset < local.log_start_offset:
             return True
-        if limit == read.fetch_offset:
+        if limit == read.fetch_offset or (self._throttled is not None and self._throttled(partition)):
             return False
         found = min(partition.log.bytes_between(read.fetch_offset, limit), read.max_bytes)
         self._found += found - read.found

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from moldau.types import NO_OFFSET
+
+# Before any moment there is: a follower that is not in sync was never level with this leader.
+NEVER_MS: Final = -(1 << 62)
+NO_BROKER_EPOCH: Final = -1
 
 
 class Follower:
@@ -20,16 +26,23 @@ class Follower:
 
     def __init__(self, broker_id: int) -> None:
         self.broker_id = broker_id
-        self.reset(0)
+        self.begin(NEVER_MS, in_sync=False)
 
-    def reset(self, now_ms: int) -> None:
-        """A new leader knows nothing until the follower fetches; it gets the full lag time to do so."""
+    def begin(self, now_ms: int, *, in_sync: bool) -> None:
+        """A new leader knows nothing until the follower fetches. One that is in sync gets the full lag time to do so;
+        another must not hold back the high watermark."""
         self.end_offset = NO_OFFSET
         self.log_start_offset = NO_OFFSET
-        self.broker_epoch = -1
-        self.caught_up_ms = now_ms
+        # None until it fetches: then it is known which life of the broker did.
+        self.broker_epoch: int | None = None
+        self.caught_up_ms = now_ms if in_sync else NEVER_MS
         self._last_fetch_end = NO_OFFSET
-        self._last_fetch_ms = 0
+        self._last_fetch_ms = NEVER_MS
+
+    def begin_again(self, now_ms: int, leader_end: int, *, in_sync: bool) -> None:
+        """The same leader in a new epoch: what was fetched counts, when it was level before does not."""
+        self.caught_up_ms = self._last_fetch_ms = now_ms if in_sync else NEVER_MS
+        self._last_fetch_end = leader_end
 
     def fetched(self, offset: int, log_start_offset: int, leader_end: int, broker_epoch: int, now_ms: int) -> None:
         """A fetch at `offset` acknowledges all before it.
@@ -44,7 +57,7 @@ class Follower:
         self.end_offset = offset
         self.log_start_offset = log_start_offset
         self.broker_epoch = broker_epoch
-        self._last_fetch_end = leader_end
+        self._last_fetch_end = max(leader_end, self._last_fetch_end)
         self._last_fetch_ms = now_ms
 
     def is_caught_up(self, leader_end: int, now_ms: int, max_lag_ms: int) -> bool:

@@ -87,8 +87,8 @@ class GroupCommit:
 
     def _done(self, partition: Partition, log: Log, commit: Commit, error: BaseException | None) -> None:
         self._running.discard(partition)
-        if partition.log is not log or not partition.is_leader:
-            # Moved, deleted or given to another leader meanwhile: its files may have been closed under the fsync.
+        if partition.log is not log or partition.is_released:
+            # Moved or deleted meanwhile: its files may have been closed under the fsync.
             pass
         elif error is None:
             commit.done()

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from moldau.config.topic import LogConfig, stored_topic_config
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, MoldauError
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import EMPTY_IMAGE, MetadataImage, ResourceType
+from moldau.metadata.topic_name import is_internal
 from moldau.metadata.topics_delta import LocalPartition
 from moldau.replica.arrivals import Arrivals
 from moldau.replica.departures import Departures
 from moldau.replica.group_commit import GroupCommit
+from moldau.replica.hosted_topic import HostedTopic
 from moldau.replica.partition import Partition
 from moldau.replica.preparation import Preparation
 from moldau.replica.purgatory import Purgatory
@@ -30,22 +33,10 @@ from moldau.storage.log_manager import LogManager
 from moldau.storage.storage_error import StorageError
 from moldau.types import TopicPartition, Uuid
 
+if TYPE_CHECKING:
+    from moldau.replica.replication import Replication
+
 logger = logging.getLogger("moldau.replica")
-
-# DeleteRecords: "up to the high watermark".
-HIGH_WATERMARK = -1
-
-
-class HostedTopic:
-    """The partitions of one topic that live here; `name` and `id` so that both kinds of request find their answer."""
-
-    __slots__ = ("id", "internal", "name", "partitions")
-
-    def __init__(self, name: str, id: Uuid, internal: bool) -> None:
-        self.name = name
-        self.id = id
-        self.internal = internal
-        self.partitions: dict[int, Partition] = {}
 
 
 class ReplicaManager:
@@ -86,7 +77,9 @@ class ReplicaManager:
         self.produces: Purgatory[Partition] = Purgatory("produce", clock, loop)
         self.fetches: Purgatory[Partition] = Purgatory("fetch", clock, loop)
         self.deletes: Purgatory[Partition] = Purgatory("delete", clock, loop)
-        self._commits = GroupCommit(loop, workers, self.moved) if workers is not None else None
+        self._commits = GroupCommit(loop, workers, self._forced) if workers is not None else None
+        # Set before the first image, by a node that is not alone.
+        self.replication: Replication | None = None
         # Without workers every batch is judged at once, whatever it takes.
         self.preparation = Preparation(workers, clock) if workers is not None else None
         self._watchers: dict[TopicPartition, list[Callable[[int], None]]] = {}
@@ -172,9 +165,19 @@ class ReplicaManager:
         partition = self._hold(local)
         if partition is None:
             return None
-        leads = local.state.leader == self._broker_id
-        now_ms = self._clock.now_ms()
-        if partition.become_leader(local.state, now_ms) if leads else partition.become_follower(local.state):
+        replication = self.replication
+        if local.state.leader == self._broker_id:
+            # First: nothing of what is still on its way may be appended to what this broker writes itself.
+            if replication is not None:
+                replication.fetchers.forget(partition)
+            changed = partition.become_leader(local.state, int(self._clock.monotonic() * 1000))
+        else:
+            changed = partition.become_follower(local.state)
+            if replication is not None:
+                partition.make_durable()
+                replication.fetchers.follow(partition)
+        # A new in-sync set may end the wait of a producer, too.
+        if changed or replication is not None:
             self.moved(partition)
         return partition
 
@@ -200,6 +203,8 @@ class ReplicaManager:
                 if partition.is_leader:
                     partition.advance_high_watermark()
                     self.moved(partition)
+                else:
+                    partition.make_durable()
 
     def defaults_changed(self, defaults: LogConfig) -> None:
         """Broker-wide defaults moved: every topic resolves its settings anew, soon."""
@@ -238,7 +243,12 @@ class ReplicaManager:
             # A log found at the start was opened before its topic's settings were known.
             log.local.update_config(config)
             partition = hosted.partitions[place.partition] = Partition(
-                place, topic_id, log, self._broker_id, self._commits.request if self._commits is not None else None
+                place,
+                topic_id,
+                log,
+                self._broker_id,
+                self._commits.request if self._commits is not None else None,
+                self.replication.isr if self.replication is not None else None,
             )
         return partition
 
@@ -287,7 +297,7 @@ class ReplicaManager:
             del self._away[place]
         if partition is not None:
             # The log first: whoever waits is answered, asks for the place again perhaps, and must not find it there.
-            partition.is_leader = False
+            self._stop(partition)
             self._logs.delete(place)
             self._release(partition)
         elif self._refused.get(place) == topic_id:
@@ -316,6 +326,19 @@ class ReplicaManager:
         for listener in tuple(self._watchers.get(partition.topic_partition, ())):
             listener(partition.log.high_watermark)
 
+    def took(self, partition: Partition) -> None:
+        """A follower has appended what its leader sent, or taken over its high watermark or start."""
+        partition.make_durable()
+        if partition in self.fetches.watched:
+            self.wake_readers(partition)
+
+    def _forced(self, partition: Partition) -> None:
+        """What was written before is on disk."""
+        if self.replication is not None and not partition.is_leader:
+            self.replication.fetchers.forced(partition)
+        else:
+            self.moved(partition)
+
     def wake_readers(self, partition: Partition) -> None:
         """Looks at the waiting fetches of `partition` before this turn of the loop ends. Not at once, so that whoever
         wrote is answered first, and so that what several producers wrote in a turn wakes a reader only once."""
@@ -331,26 +354,6 @@ class ReplicaManager:
             listeners.remove(listener)
         if not listeners:
             self._watchers.pop(place, None)
-
-    def delete_records(self, topic: str, index: int, offset: int) -> tuple[Partition, int]:
-        """Moves the log start; returns the partition and the offset all its replicas must reach."""
-        partition = self.get(topic, index)
-        if is_internal(topic):
-            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Records of {topic} are deleted by the broker alone.")
-        partition.check_leader(-1)
-        log = partition.log
-        if not log.config.delete:
-            raise KafkaError(
-                ErrorCode.POLICY_VIOLATION, f"Records of {topic} cannot be deleted: its cleanup.policy is compact."
-            )
-        target = log.high_watermark if offset == HIGH_WATERMARK else offset
-        if target < 0 or target > log.high_watermark:
-            raise KafkaError(
-                ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"{partition.topic_partition} can be deleted up to offset {log.high_watermark}, not {target}.",
-            )
-        log.local.advance_log_start(target)
-        return partition, target
 
     def storage_failed(self, error: StorageError) -> None:
         """A disk refused an operation: every log reports here (`PartitionDirectory.failed`), so nobody else has to.
@@ -378,12 +381,14 @@ class ReplicaManager:
 
     def _release(self, partition: Partition) -> None:
         """Nobody leads here any more: whoever waits is answered so."""
-        partition.is_leader = False
+        self._stop(partition)
         self.produces.complete_all(partition)
         self.deletes.complete_all(partition)
         if partition in self.fetches.watched:
             self.wake_readers(partition)
 
-
-def is_internal(topic: str) -> bool:
-    return topic in ("__consumer_offsets", "__transaction_state", "__share_group_state")
+    def _stop(self, partition: Partition) -> None:
+        partition.is_leader = False
+        partition.is_released = True
+        if self.replication is not None:
+            self.replication.fetchers.forget(partition)

@@ -3,6 +3,8 @@
 The limits are those of the request: each partition gets its own at most, all together no more than `max_bytes`, and the
 first one with records gives at least one batch. Found less than `min_bytes`, the fetch waits in the purgatory; once
 something was appended all of it is read again, because the answer has to carry what every partition holds then.
+
+A follower's fetch also tells how far the follower is: once, when it comes, and not again when it is answered later.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ from typing import Final, TypeAlias, TypeVar, cast
 from moldau.deferred import Deferred, settle
 from moldau.errors import KafkaError
 from moldau.replica.delayed_fetch import DelayedFetch, WaitingRead
+from moldau.replica.follower import NO_BROKER_EPOCH
 from moldau.replica.manager import ReplicaManager
 from moldau.replica.partition import NO_REPLICA, DivergingEpoch, Partition
+from moldau.replica.replica_selector import RackAwareSelector
 from moldau.runtime.ports import FileSlice
 from moldau.slicing import Work
 from moldau.types import NO_OFFSET, Uuid
@@ -40,18 +44,23 @@ class Reads:
 
     __slots__ = (
         "_asked",
+        "_broker_epoch",
         "_by_id",
         "_committed",
         "_follower",
         "_found",
         "_hurried",
+        "_leader_only",
         "_left",
         "_max_bytes",
         "_min_bytes",
+        "_rack",
         "_replicas",
+        "_told",
         "_waiting",
         "diverging",
         "failed",
+        "redirected",
         "results",
     )
 
@@ -65,6 +74,9 @@ class Reads:
         max_bytes: int,
         committed: bool,
         follower: int = NO_REPLICA,
+        broker_epoch: int = NO_BROKER_EPOCH,
+        leader_only: bool = True,
+        rack: str = "",
     ) -> None:
         self._replicas = replicas
         self._asked = asked
@@ -73,10 +85,17 @@ class Reads:
         self._min_bytes = min(min_bytes, max_bytes)
         self._committed = committed
         self._follower = follower
+        self._broker_epoch = broker_epoch
+        self._leader_only = leader_only
+        self._rack = rack
+        # Whether the partitions know that the follower is here.
+        self._told = follower == NO_REPLICA
         self.results: list[ReadResult] = []
         self.diverging: dict[int, DivergingEpoch] = {}
         # Whether any partition was refused.
         self.failed = False
+        # Whether any reader was sent to another replica.
+        self.redirected = False
         self._left = max_bytes
         self._found = 0
         self._waiting: DelayedFetch | None = None
@@ -107,7 +126,10 @@ class Reads:
     def _answer_or_wait(self, max_wait_ms: int, answer: Answer[A]) -> A | Deferred[A]:
         if self._hurried:
             max_wait_ms = 0
-        if self._found >= self._min_bytes or max_wait_ms <= 0 or self.failed or self.diverging or not self._asked:
+        self._told = True
+        at_once = self.failed or self.diverging or self.redirected or not self._asked
+        if self._found >= self._min_bytes or max_wait_ms <= 0 or at_once:
+            self._count_sent()
             result = answer()
             return self._replicas.slicer.run(result) if isinstance(result, GeneratorType) else cast(A, result)
         later: Deferred[A] = Deferred()
@@ -122,6 +144,7 @@ class Reads:
             committed=self._committed,
             follower=self._follower != NO_REPLICA,
             respond=lambda: settle(later, lambda: self.run(0, answer)),
+            throttled=self._throttled if self._follower != NO_REPLICA else None,
         )
         self._replicas.fetches.wait(operation, [read.partition for read in waiting], max_wait_ms)
         return later
@@ -139,7 +162,7 @@ class Reads:
 
     def _begin_again(self) -> None:
         self.results = []
-        self.failed = False
+        self.failed = self.redirected = False
         self.diverging.clear()
         self._left = self._max_bytes
         self._found = 0
@@ -147,22 +170,32 @@ class Reads:
     def _read(self, some: Sequence[AskedRead]) -> None:
         """Reads these partitions in the order asked for, each within what the ones before it left."""
         results = self.results
-        committed, follower = self._committed, self._follower
+        committed, follower, leader_only = self._committed, self._follower, self._leader_only
         left, total = self._left, self._found
-        for topic, index, offset, max_bytes, leader_epoch, _, fetched_epoch in some:
+        replication = self._replicas.replication
+        selector = replication.selector if replication is not None and self._rack else None
+        for topic, index, offset, max_bytes, leader_epoch, log_start, fetched_epoch in some:
             try:
                 partition = self._find(topic, index)
                 if partition is None:
                     partition = self._replicas.find_missing(topic, index)
+                if selector is not None and self._redirect(selector, partition, topic, index, offset, leader_epoch):
+                    continue
+                throttled = follower != NO_REPLICA and self._throttled(partition)
+                leader_end = 0 if self._told else partition.log.local.log_end_offset
                 read = partition.read(
                     offset,
-                    max_bytes if max_bytes < left else left,
+                    0 if throttled else max_bytes if max_bytes < left else left,
                     leader_epoch,
                     fetched_epoch,
                     committed=committed,
                     follower=follower,
-                    at_least_one=total == 0,
+                    at_least_one=total == 0 and not throttled,
+                    leader_only=leader_only,
                 )
+                if not self._told and not isinstance(read, DivergingEpoch):
+                    self._tell(partition, offset, log_start, leader_end)
+                    read.high_watermark = partition.log.local.high_watermark
             except KafkaError as error:
                 self._refuse(topic, index, error)
                 continue
@@ -188,6 +221,45 @@ class Reads:
                 )
             )
         self._left, self._found = left, total
+
+    def _tell(self, partition: Partition, offset: int, log_start: int, leader_end: int) -> None:
+        """The follower has all before `offset`, which the high watermark, and who waits for it, may have waited for."""
+        moved = partition.follower_fetched(self._follower, offset, log_start, leader_end, self._broker_epoch)
+        if moved or partition in self._replicas.deletes.watched:
+            self._replicas.moved(partition)
+
+    def _throttled(self, partition: Partition) -> bool:
+        replication = self._replicas.replication
+        return replication is not None and replication.leader_throttle.holds_back(partition, self._follower)
+
+    def _count_sent(self) -> None:
+        replication = self._replicas.replication
+        if replication is None or self._follower == NO_REPLICA:
+            return
+        for result in self.results:
+            partition = self._find(result[0], result[1]) if result[8] else None
+            if partition is not None:
+                replication.leader_throttle.sent(partition, self._follower, len(result[8]))
+
+    def _redirect(
+        self,
+        selector: RackAwareSelector,
+        partition: Partition,
+        topic: str | Uuid,
+        index: int,
+        offset: int,
+        leader_epoch: int,
+    ) -> bool:
+        """Sends a reader to a replica that is nearer to it, instead of records."""
+        preferred = selector.select(partition, self._rack, offset)
+        if preferred == NO_REPLICA:
+            return False
+        partition.check_leader(leader_epoch)
+        local = partition.log.local
+        ends = local.high_watermark, local.last_stable_offset, local.log_start_offset
+        self.results.append((topic, index, 0, *ends, [] if self._committed else None, preferred, b""))
+        self.redirected = True
+        return True
 
     def _refuse(self, topic: str | Uuid, index: int, error: KafkaError) -> None:
         self.failed = True

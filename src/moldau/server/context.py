@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from moldau.deferred import Deferred
     from moldau.metadata.image import MetadataImage
     from moldau.metadata.producer_id_pool import ProducerIdPool
-    from moldau.raft.quorum import MetadataQuorum
     from moldau.raft.raft_quorum import RaftQuorum
     from moldau.replica.log_moves import LogMoves
     from moldau.replica.manager import ReplicaManager
@@ -53,9 +52,7 @@ class Services:
     # In this process, active or not; a node that is only a broker has none.
     controller: Controller | None
     controller_channel: ControllerChannel
-    quorum: MetadataQuorum
     quorum: RaftQuorum
-    controller: Controller
     logs: LogManager
     log_moves: LogMoves
     producer_ids: ProducerIdPool

@@ -218,14 +218,21 @@ class Log:
             raise self.directory.failed("Appending", error) from error
         return AppendInfo(base, last, append_time, local.log_start_offset, timestamp, size)
 
-    def append_as_follower(self, data: memoryview, start: int, end: int) -> AppendInfo:
-        """Appends what the leader sent, as it is; a batch cut off at the end is left out."""
+    def append_as_follower(self, data: memoryview, start: int, end: int, leader_epoch: int | None = None) -> AppendInfo:
+        """Appends what the leader sent, as it is; a batch cut off at the end is left out.
+
+        A leader cannot have written in an epoch after its own (`leader_epoch`).
+        """
         try:
             headers = scan_batches(data, start, end, allow_partial=True)
         except ProtocolError as error:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"The leader sent a damaged batch: {error}.") from error
         if not headers:
             return AppendInfo(NO_OFFSET, NO_OFFSET, NO_TIMESTAMP, self.local.log_start_offset, NO_TIMESTAMP, 0)
+        if leader_epoch is not None and any(header.partition_leader_epoch > leader_epoch for header in headers):
+            raise KafkaError(
+                ErrorCode.CORRUPT_MESSAGE, f"The leader of epoch {leader_epoch} sent a batch of a later epoch."
+            )
         return self._append_numbered(data, start, start + sum(header.size for header in headers), headers)
 
     def _append_numbered(self, data: memoryview, start: int, end: int, headers: Sequence[BatchHeader]) -> AppendInfo:
@@ -254,7 +261,9 @@ class Log:
                 position += header.size
                 start += header.size
             self.producers.end_offset = last + 1
-            if last + 1 - self.durability.recovery_point >= local.config.flush_messages:
+            # In durable mode whoever answers for the records waits for a commit, off the loop.
+            config = local.config
+            if last + 1 - self.durability.recovery_point >= config.flush_messages and not config.durable:
                 self.durability.flush(last + 1)
         except OSError as error:
             raise self.directory.failed("Appending", error) from error

@@ -156,10 +156,10 @@ def test_what_was_cut_off_during_a_commit_does_not_count(world):
     assert world.log.durability.durable_offset == 2
 
 
-def test_a_partition_that_is_led_elsewhere_meanwhile_is_left_alone(world):
+def test_a_partition_that_is_given_up_meanwhile_is_left_alone(world):
     world.append(b"a")
     world.turn.end_turn()
-    world.partition.become_follower(registration(leader=2, leader_epoch=1))
+    world.partition.is_released = True
     world.disk.fault = lambda operation, path: OSError(errno.EBADF, "closed") if operation == "sync" else None
     world.turn.run_jobs()
     assert (world.failed, world.moved) == ([], [])

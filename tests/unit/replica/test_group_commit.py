@@ -39,7 +39,7 @@ class Directory:
 class Part:
     """A partition and its log, as far as a commit sees them."""
 
-    is_leader = True
+    is_released = False
 
     def __init__(self):
         self.log = self

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from in_sync_kit import Rules
 
 from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode, KafkaError
@@ -29,7 +30,8 @@ class Stage:
 
     def __init__(self, directory: Path, **config: int) -> None:
         self.log = Log.open(str(directory / "orders-0"), replace(LogConfig(), **config), RealDisk(), SystemClock())
-        self.partition = Partition(TopicPartition("orders", 0), ID, self.log, 1)
+        self.rules = Rules()
+        self.partition = Partition(TopicPartition("orders", 0), ID, self.log, 1, None, self.rules)
 
     def lead(self, epoch: int, isr: tuple[int, ...] = (1,), replicas: tuple[int, ...] = (1, 2, 3)) -> bool:
         state = PartitionRegistration(
@@ -42,6 +44,9 @@ class Stage:
             (1, 2, 3), (ID,) * 3, (1, 2), leader=leader, leader_epoch=epoch, partition_epoch=0
         )
         return self.partition.become_follower(state)
+
+    def fetched(self, follower: int, offset: int, log_start: int = 0) -> bool:
+        return self.partition.follower_fetched(follower, offset, log_start, self.log.log_end_offset, 1)
 
     def append(self, count: int, acks: int = 1) -> None:
         records = [Record(index, 1_700_000_000_000, None, b"value", []) for index in range(count)]
@@ -107,6 +112,7 @@ def test_an_epoch_begins_once(stage: Stage) -> None:
     assert stage.lead(5)
     assert not stage.lead(5)
     assert stage.lead(6)
+    assert stage.follow(6), "who waits for the leader has to hear of it"
     assert not stage.follow(6)
     assert stage.lead(6), "it did not lead in between"
     assert stage.follow(7)
@@ -198,8 +204,13 @@ def test_a_producer_learns_that_the_in_sync_set_shrank_meanwhile(stage: Stage) -
     assert waiting.error is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
     assert waiting.look(), "what is known stays known"
     stage.lead(1, isr=(1, 2))
+    assert stage.partition.replicated(2) == (False, ErrorCode.NONE)
+    stage.fetched(2, 2)
     assert stage.partition.replicated(3) == (False, ErrorCode.NONE)
     assert stage.partition.replicated(2) == (True, ErrorCode.NONE)
+    # Also what had reached all of them before counts for nothing while too few are left.
+    stage.lead(1, isr=(1,))
+    assert stage.partition.replicated(2) == (True, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
 
 def test_whoever_waits_hears_of_another_leader(stage: Stage) -> None:
@@ -215,14 +226,11 @@ def test_deleted_records_wait_for_the_followers(stage: Stage) -> None:
     stage.lead(1, isr=(1, 2), replicas=(1, 2))
     stage.append(3)
 
-    def nothing(partition: Partition, isr: tuple[int, ...]) -> None:
-        raise AssertionError(isr)
-
-    stage.partition.follower_fetched(2, 3, 0, 1, 1100, nothing)
+    stage.fetched(2, 3)
     stage.log.local.advance_log_start(2)
     waiting = PendingDelete(stage.partition, 2)
     assert not waiting.look()
-    stage.partition.follower_fetched(2, 3, 2, 1, 1200, nothing)
+    stage.fetched(2, 3, log_start=2)
     assert waiting.look()
     assert (waiting.error, waiting.low_watermark) == (ErrorCode.NONE, 2)
 
@@ -289,7 +297,7 @@ def test_a_fetch_waits_until_there_is_enough(stage: Stage) -> None:
     size = stage.log.bytes_between(0, 1)
     assert follower.ready
     assert not client.ready, "nothing of it is committed"
-    stage.partition.follower_fetched(2, 1, 0, 1, 1100, lambda partition, isr: None)
+    stage.fetched(2, 1)
     assert client.ready
     assert Waiting(stage, 0, size).ready
     assert not Waiting(stage, 0, size + 1).ready
@@ -318,20 +326,16 @@ def test_a_fetch_stops_waiting_where_it_can_only_be_refused(stage: Stage) -> Non
 
 
 def test_only_a_leader_with_followers_gives_some_up(stage: Stage) -> None:
-    asked: list[tuple[int, ...]] = []
-
-    def ask(partition: Partition, isr: tuple[int, ...]) -> None:
-        asked.append(isr)
-
+    stage.rules.time_ms = 10**9
     stage.lead(1, isr=(1,), replicas=(1,))
-    stage.partition.shrink_isr(10**9, 1, ask)
+    stage.partition.shrink_isr()
     stage.lead(2, isr=(1, 2))
     stage.follow(3)
-    stage.partition.shrink_isr(10**9, 1, ask)
-    assert asked == []
+    stage.partition.shrink_isr()
+    assert stage.rules.asked == []
     stage.lead(4, isr=(1, 2))
-    stage.partition.shrink_isr(10**9, 1, ask)
-    assert asked == [(1,)]
+    stage.partition.shrink_isr()
+    assert stage.rules.asked == [(1,)]
 
 
 # -------------------------------------------------------------------------------------------------- writing together
@@ -341,15 +345,17 @@ def test_only_who_is_alone_in_charge_lets_others_write_together(tmp_path: Path) 
     """Then what is written counts at once; everywhere else somebody has to be waited for or refused."""
     alone = Stage(tmp_path / "alone")
     assert not alone.partition.has_runs
-    alone.lead(1)
+    alone.lead(1, replicas=(1,))
     assert alone.partition.has_runs
     alone.lead(2, isr=(1, 2))
     assert not alone.partition.has_runs
     alone.lead(3)
+    assert not alone.partition.has_runs, "the others may be level again with their next fetch"
+    alone.lead(3, replicas=(1,))
     assert alone.partition.has_runs
     alone.follow(4)
     assert not alone.partition.has_runs
-    alone.lead(5)
+    alone.lead(5, replicas=(1,))
     alone.partition.is_leader = False  # given up: the disk failed, or the topic is gone
     assert not alone.partition.has_runs
     too_few = Stage(tmp_path / "few", min_insync_replicas=2)

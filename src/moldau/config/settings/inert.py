@@ -66,7 +66,6 @@ INERT: Final[tuple[Setting[Any], ...]] = (
         ("num.network.threads", INT, 3, at_least(1), CLUSTER_WIDE),
         ("num.io.threads", INT, 8, at_least(1), CLUSTER_WIDE),
         ("background.threads", INT, 10, at_least(1), CLUSTER_WIDE),
-        ("num.replica.fetchers", INT, 1, None, CLUSTER_WIDE),
         ("num.replica.alter.log.dirs.threads", optional(INT), None),
         ("group.coordinator.threads", INT, 4, at_least(1)),
         ("group.coordinator.background.threads", INT, 2, at_least(1)),

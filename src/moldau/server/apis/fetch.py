@@ -48,6 +48,9 @@ if _speed.COMPILED:
     from moldau._speed.plain_read import read_plain
 
 CONSUMER: Final = -1
+NO_BROKER_EPOCH: Final = -1
+# From this version on a reader knows that it may be sent to a follower, and may read there.
+_READS_FOLLOWERS: Final = 11
 READ_COMMITTED: Final = 1
 # Bytes up to which an answer leaves in one piece, and its records are not sent from the file.
 _SHORT: Final = 64 << 10
@@ -68,6 +71,8 @@ class FetchCall:
         max_bytes: int,
         committed: bool,
         replica_id: int = CONSUMER,
+        broker_epoch: int = NO_BROKER_EPOCH,
+        rack: str = "",
     ) -> None:
         follower = replica_id >= 0
         self._services = services
@@ -83,6 +88,9 @@ class FetchCall:
             max_bytes=max_bytes if follower else min(max_bytes, services.config.fetch_max_bytes),
             committed=committed,
             follower=replica_id if follower else NO_REPLICA,
+            broker_epoch=broker_epoch,
+            leader_only=follower or version < _READS_FOLLOWERS,
+            rack="" if follower else rack,
         )
 
     def close(self) -> None:
@@ -91,7 +99,7 @@ class FetchCall:
         if type(context) is FetchContext:
             return
         outcomes = [
-            PartitionOutcome(r[0], r[1], r[2], r[3], r[5], len(r[8]), place in reads.diverging)
+            PartitionOutcome(r[0], r[1], r[2], r[3], r[5], len(r[8]), place in reads.diverging or r[7] != NO_REPLICA)
             for place, r in enumerate(reads.results)
         ]
         now_ms = int(self._services.runtime.clock.monotonic() * 1000)
@@ -164,14 +172,17 @@ def raw_fetch(services: Services) -> RawHandler:
     def fetch_bytes(
         connection: Connection, data: memoryview, start: int, end: int, version: int, correlation_id: int
     ) -> RawAnswer:
-        most = services.config.fetch_max_bytes
-        plain = read_plain(services.replicas, FileSlice, data, start, end, version, correlation_id, most)
-        if plain is not None:
-            return plain
+        replicas = services.replicas
+        # Where readers may be sent to another replica each has to be looked at.
+        if replicas.replication is None or replicas.replication.selector is None:
+            most = services.config.fetch_max_bytes
+            plain = read_plain(replicas, FileSlice, data, start, end, version, correlation_id, most)
+            if plain is not None:
+                return plain
         plan = parse_fetch(data, start, end, version)
         if plan is None:
             return DECLINED
-        max_wait, min_bytes, max_bytes, isolation, session_id, session_epoch, partitions, forgotten, _ = plan
+        max_wait, min_bytes, max_bytes, isolation, session_id, session_epoch, partitions, forgotten, rack = plan
         context = services.fetch_sessions.begin(
             session_id,
             session_epoch,
@@ -188,6 +199,7 @@ def raw_fetch(services: Services) -> RawHandler:
             min_bytes=min_bytes,
             max_bytes=max_bytes,
             committed=isolation == READ_COMMITTED,
+            rack=rack,
         )
 
         reads = call.reads
@@ -213,7 +225,10 @@ def raw_fetch(services: Services) -> RawHandler:
 def fetch(context: RequestContext, request: FetchRequest) -> Work[FetchResponse | Deferred[FetchResponse]]:
     """The same through the generated classes."""
     version = context.version
-    replica_id = request.replica_state.replica_id if version >= 15 else request.replica_id
+    state = request.replica_state
+    replica_id, broker_epoch = (
+        (state.replica_id, state.replica_epoch) if version >= 15 else (request.replica_id, NO_BROKER_EPOCH)
+    )
     partitions: list[FetchPartition] = []
     for topic in request.topics:
         yield
@@ -253,6 +268,8 @@ def fetch(context: RequestContext, request: FetchRequest) -> Work[FetchResponse 
         max_bytes=request.max_bytes,
         committed=request.isolation_level == READ_COMMITTED,
         replica_id=replica_id,
+        broker_epoch=broker_epoch,
+        rack=request.rack_id,
     )
 
     def answer() -> Work[FetchResponse | Deferred[FetchResponse]]:

@@ -48,9 +48,15 @@ SINCE = {
 # These are what they are, whether anything may be read there or not.
 _ENDS: Final = frozenset({LATEST, EARLIEST, EARLIEST_LOCAL})
 
+# There is nothing of this kind here, now or later.
+_NOWHERE: Final = frozenset({LATEST_TIERED, EARLIEST_PENDING_UPLOAD})
+
 CONSUMER = -1
+# Who says to be this wants to look at any replica, also at one that only follows.
+DEBUGGING = -2
 READ_COMMITTED = 1
 SHOWS_EPOCH: Final = 4  # the version from which the answer has room for the leader epoch
+_KNOWS_NOT_AVAILABLE: Final = 5
 
 
 class _Question(NamedTuple):
@@ -146,6 +152,20 @@ def _fill(
     elif found is not None and (timestamp in _ENDS or found.offset < _limit(partition, request)):
         answer.timestamp, answer.offset = found.timestamp, found.offset
         answer.leader_epoch = found.leader_epoch if context.version >= SHOWS_EPOCH else NO_EPOCH
+    elif timestamp not in _NOWHERE:
+        _check_available(context, request, partition)
+
+
+def _check_available(context: RequestContext, request: ListOffsetsRequest, partition: Partition) -> None:
+    """A new leader does not know the end of what is committed before its followers have fetched from it. Until then it
+    must not name one: a reader may have read further already."""
+    if (
+        request.replica_id == CONSUMER
+        and partition.is_leader
+        and partition.log.high_watermark < partition.epoch_start_offset
+    ):
+        is_known = context.version >= _KNOWS_NOT_AVAILABLE
+        raise KafkaError(ErrorCode.OFFSET_NOT_AVAILABLE if is_known else ErrorCode.LEADER_NOT_AVAILABLE)
 
 
 def _answer(
@@ -159,12 +179,17 @@ def _answer(
         return _failed(asked, ErrorCode.UNSUPPORTED_VERSION)
     try:
         partition = context.services.replicas.get(topic, asked.partition_index)
-        partition.check_leader(asked.current_leader_epoch)
+        if request.replica_id == DEBUGGING:
+            partition.check_epoch(asked.current_leader_epoch)
+        else:
+            partition.check_leader(asked.current_leader_epoch)
+        if asked.timestamp == LATEST:
+            _check_available(context, request, partition)
         found = yield from _find(partition, request, asked.timestamp)
+        answer = _failed(asked, ErrorCode.NONE)
+        _fill(context, request, partition, asked.timestamp, answer, found, questions)
     except KafkaError as error:
         return _failed(asked, error.code)
-    answer = _failed(asked, ErrorCode.NONE)
-    _fill(context, request, partition, asked.timestamp, answer, found, questions)
     return answer
 
 

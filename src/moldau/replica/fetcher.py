@@ -1,0 +1,312 @@
+"""A follower's fetches from one other broker: one request after the other, for all partitions that broker leads.
+
+`num.replica.fetchers` of these share the partitions of a source, each with a connection (lane) and a session.
+A request waits at the leader until there is something to tell. What comes back is appended a portion at a time, and
+only then is the next request sent, which tells the leader how far we are. A partition that fails pauses alone.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from moldau.deferred import Deferred
+from moldau.errors import ErrorCode, KafkaError, MoldauError, error_code
+from moldau.protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    ForgottenTopic,
+    PartitionData,
+    ReplicaState,
+)
+from moldau.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+from moldau.replica.following import Following
+from moldau.replica.source_session import Asked, PartitionKey, SourceSession
+from moldau.runtime.ports import TimerHandle
+from moldau.slicing import Work
+from moldau.storage.append_info import UnexpectedOffset
+from moldau.storage.storage_error import StorageError
+from moldau.types import Uuid
+
+if TYPE_CHECKING:
+    from moldau.replica.fetchers import Fetchers
+
+logger = logging.getLogger("moldau.replica")
+
+_LATEST: Final = -1
+_EARLIEST_LOCAL: Final = -4
+# While a throttle holds partitions back it is looked at this often.
+_THROTTLED_SECONDS: Final = 0.1
+_SHORTEST_SECONDS: Final = 0.001
+
+
+class Fetcher:
+    def __init__(self, source: int, lane: int, fetchers: Fetchers) -> None:
+        self.source = source
+        self._lane = f"replica-{lane}"
+        self._fetchers = fetchers
+        self._session = SourceSession()
+        self.partitions: dict[PartitionKey, Following] = {}
+        self._busy = False
+        self._timer: TimerHandle | None = None
+        self._resume_at = 0.0
+        self.closed = False
+
+    def follow(self, key: PartitionKey, following: Following) -> None:
+        self.partitions[key] = following
+        self.wake()
+
+    def forget(self, key: PartitionKey) -> None:
+        self.partitions.pop(key, None)
+
+    def close(self) -> None:
+        self.closed = True
+        self.partitions.clear()
+        self._cancel_timer()
+
+    def wake(self) -> None:
+        """Something may be fetched now: asks for it as soon as the answer to the last request is dealt with."""
+        if not self._busy and not self.closed:
+            self._cancel_timer()
+            self._timer = self._fetchers.loop.call_later(0, self._send)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    # ---------------------------------------------------------------------------------------------------- asking
+
+    def _send(self) -> None:
+        self._timer = None
+        if self.closed or self._busy:
+            return
+        now = self._fetchers.clock.monotonic()
+        if now < self._resume_at:
+            self._send_later(self._resume_at - now)
+            return
+        wanted, pause = self._wanted(now)
+        address = self._fetchers.address(self.source) if wanted else None
+        if not wanted or address is None:
+            # Without partitions somebody wakes us; an address comes with the metadata, which wakes nobody.
+            if pause is not None or wanted:
+                backoff = self._fetchers.config().replica_fetch_backoff_ms / 1000
+                self._send_later(backoff if pause is None else pause)
+            return
+        config = self._fetchers.config()
+        request = self._request(wanted)
+        self._busy = True
+        timeout = config.replica_socket_timeout_ms / 1000
+        answer = self._fetchers.peers.ask(address, request, timeout=timeout, lane=self._lane)
+        answer.then(lambda response, error: self._answered(response, error))
+
+    def _send_later(self, seconds: float) -> None:
+        self._cancel_timer()
+        # Not for a moment that is no time to a clock: then it would still be too early.
+        self._timer = self._fetchers.loop.call_later(max(seconds, _SHORTEST_SECONDS), self._send)
+
+    def _wanted(self, now: float) -> tuple[dict[PartitionKey, Asked], float | None]:
+        """What may be asked for now, and when to look again if some of it may not."""
+        wanted: dict[PartitionKey, Asked] = {}
+        pause: float | None = None
+        throttle = self._fetchers.throttle
+        for key, following in self.partitions.items():
+            if following.resume_at > now:
+                pause = min(following.resume_at - now, pause or following.resume_at - now)
+            elif following.sought or not following.is_forced:
+                continue  # whoever is asked, or the disk, wakes us
+            elif not following.in_sync and throttle.holds_back(following.partition):
+                pause = min(_THROTTLED_SECONDS, pause or _THROTTLED_SECONDS)
+            else:
+                wanted[key] = following.ask()
+        return wanted, pause
+
+    def _request(self, wanted: dict[PartitionKey, Asked]) -> FetchRequest:
+        config, session = self._fetchers.config(), self._session
+        named, forgotten = session.next(wanted)
+        topics: dict[Uuid, FetchTopic] = {}
+        for (topic_id, index), asked in named:
+            topic = topics.get(topic_id)
+            if topic is None:
+                topic = topics[topic_id] = FetchTopic(topic_id=topic_id)
+            topic.partitions.append(
+                FetchPartition(
+                    partition=index,
+                    current_leader_epoch=asked.leader_epoch,
+                    fetch_offset=asked.offset,
+                    last_fetched_epoch=asked.fetched_epoch,
+                    log_start_offset=asked.log_start_offset,
+                    partition_max_bytes=asked.max_bytes,
+                )
+            )
+        gone: dict[Uuid, ForgottenTopic] = {}
+        for topic_id, index in forgotten:
+            gone.setdefault(topic_id, ForgottenTopic(topic_id=topic_id)).partitions.append(index)
+        return FetchRequest(
+            cluster_id=self._fetchers.cluster_id,
+            replica_state=ReplicaState(
+                replica_id=self._fetchers.broker_id, replica_epoch=self._fetchers.broker_epoch()
+            ),
+            max_wait_ms=config.replica_fetch_wait_max_ms,
+            min_bytes=config.replica_fetch_min_bytes,
+            max_bytes=config.replica_fetch_response_max_bytes,
+            session_id=session.id,
+            session_epoch=session.epoch,
+            topics=list(topics.values()),
+            forgotten_topics_data=list(gone.values()),
+        )
+
+    # ------------------------------------------------------------------------------------------------- answering
+
+    def _answered(self, response: FetchResponse | None, error: BaseException | None) -> None:
+        if self.closed:
+            return
+        if response is None:
+            self._session.lost()
+            self._failed(f"broker {self.source} did not answer a fetch: {error}")
+            self._over()
+        elif not self._session.answered(response.error_code, response.session_id):
+            if response.error_code not in _SESSION_ERRORS:
+                self._failed(f"broker {self.source} refused a fetch: {error_code(response.error_code).name}")
+            self._over()
+        else:
+            work = self._fetchers.slicer.run(self._take(response), lambda: not self.closed)
+            if isinstance(work, Deferred):
+                work.then(lambda _, failure: self._taken(failure))
+            else:
+                self._over()
+
+    def _taken(self, failure: BaseException | None) -> None:
+        if failure is not None and not self.closed:
+            logger.error("what broker %d sent could not be taken", self.source, exc_info=failure)
+            self._session.lost()
+            self._resume_at = self._backoff()
+        self._over()
+
+    def _over(self) -> None:
+        self._busy = False
+        self.wake()
+
+    def _failed(self, what: str) -> None:
+        self._resume_at = self._backoff()
+        logger.warning("%s", what)
+
+    def _backoff(self) -> float:
+        return self._fetchers.clock.monotonic() + self._fetchers.config().replica_fetch_backoff_ms / 1000
+
+    def _take(self, response: FetchResponse) -> Work[None]:
+        for topic in response.responses:
+            for data in topic.partitions:
+                key = (topic.topic_id, data.partition_index)
+                following = self.partitions.get(key)
+                # Given to another leader, or away, since it was asked for.
+                if following is not None and following.is_current():
+                    yield from self._take_partition(key, following, data)
+                yield
+
+    def _take_partition(self, key: PartitionKey, following: Following, data: PartitionData) -> Work[None]:
+        place = following.partition.topic_partition
+        if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._seek(key, following)
+            return
+        try:
+            if data.error_code != ErrorCode.NONE:
+                raise KafkaError(error_code(data.error_code))
+            log = following.partition.log
+            before = log.high_watermark, log.log_start_offset
+            appended = yield from following.take(data)
+        except (KafkaError, StorageError, UnexpectedOffset) as error:
+            # A leader that is not one yet, or no longer; a topic it has not heard of; a disk without room, here or
+            # there. All of it passes, or the metadata tells.
+            following.changed = True
+            following.in_sync = False
+            following.resume_at = self._backoff()
+            logger.log(_LEVELS.get(data.error_code, logging.WARNING), "%s cannot be fetched now: %s", place, error)
+            return
+        if appended:
+            self._fetchers.throttle.took(following.partition, appended)
+        log = following.partition.log
+        if appended or (log.high_watermark, log.log_start_offset) != before:
+            self._fetchers.took(following.partition)
+
+    # ----------------------------------------------------------------------------------------------- out of range
+
+    def _seek(self, key: PartitionKey, following: Following) -> None:
+        """Asks the leader where its log ends and begins; meanwhile the partition is not fetched."""
+        following.sought = True
+        found: list[int] = []
+
+        def ask(timestamp: int) -> None:
+            address = self._fetchers.address(self.source)
+            if address is None:
+                self._sought(key, following, MoldauError("its leader's address is not known"))
+                return
+            timeout = self._fetchers.config().replica_socket_timeout_ms / 1000
+            request = self._question(following, timestamp)
+            self._fetchers.peers.ask(address, request, timeout=timeout, lane=self._lane).then(told)
+
+        def told(answer: ListOffsetsResponse | None, error: BaseException | None) -> None:
+            if answer is None:
+                self._sought(key, following, error)
+                return
+            partition = answer.topics[0].partitions[0]
+            if partition.error_code != ErrorCode.NONE:
+                self._sought(key, following, KafkaError(error_code(partition.error_code)))
+                return
+            found.append(partition.offset)
+            if len(found) == 1:
+                ask(_EARLIEST_LOCAL)
+            else:
+                self._sought(key, following, None, *found)
+
+        ask(_LATEST)
+
+    def _question(self, following: Following, timestamp: int) -> ListOffsetsRequest:
+        place = following.partition.topic_partition
+        asked = ListOffsetsPartition(
+            partition_index=place.partition, current_leader_epoch=following.leader_epoch, timestamp=timestamp
+        )
+        return ListOffsetsRequest(
+            replica_id=self._fetchers.broker_id, topics=[ListOffsetsTopic(name=place.topic, partitions=[asked])]
+        )
+
+    def _sought(
+        self, key: PartitionKey, following: Following, error: Any, leader_end: int = 0, leader_start: int = 0
+    ) -> None:
+        following.sought = False
+        if self.partitions.get(key) is not following or not following.is_current():
+            return
+        if error is None:
+            try:
+                following.out_of_range(leader_start, leader_end)
+            except StorageError as failure:
+                error = failure
+        if error is not None:
+            logger.warning(
+                "%s: where its leader's log lies is not known: %s", following.partition.topic_partition, error
+            )
+            following.resume_at = self._backoff()
+        self.wake()
+
+
+_SESSION_ERRORS: Final = frozenset(
+    {
+        ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+        ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+        ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+    }
+)
+# What happens whenever leaders change, until both ends have heard of it.
+_LEVELS: Final[dict[int, int]] = {
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: logging.DEBUG,
+    ErrorCode.UNKNOWN_LEADER_EPOCH: logging.DEBUG,
+    ErrorCode.FENCED_LEADER_EPOCH: logging.DEBUG,
+    ErrorCode.UNKNOWN_TOPIC_ID: logging.DEBUG,
+}
