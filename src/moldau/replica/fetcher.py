@@ -31,7 +31,7 @@ from moldau.replica.following import Following
 from moldau.replica.source_session import Asked, PartitionKey, SourceSession
 from moldau.runtime.ports import TimerHandle
 from moldau.slicing import Work
-from moldau.storage.append_info import UnexpectedOffset
+from moldau.storage.batch_order import UnexpectedOffset
 from moldau.storage.storage_error import StorageError
 from moldau.types import Uuid
 

@@ -19,7 +19,7 @@ from moldau.replica.partition import Partition
 from moldau.replica.source_session import Asked
 from moldau.runtime.ports import FileSlice
 from moldau.slicing import Work
-from moldau.storage.append_info import UnexpectedOffset
+from moldau.storage.batch_order import UnexpectedOffset
 from moldau.types import NO_EPOCH, Buffer
 
 logger = logging.getLogger("moldau.replica")
@@ -41,7 +41,7 @@ class Following:
         self.changed = True
         # When it is asked for again, after a failure; by the monotonic clock.
         self.resume_at = 0.0
-        # Whether it had all the leader had, when it was last heard of: then no throttle holds it back.
+        # Whether it has all that is committed, as far as it was told: then no throttle holds it back.
         self.in_sync = False
         # Whether the leader is being asked where its log begins and ends.
         self.sought = False
@@ -89,7 +89,7 @@ class Following:
             appended = yield from self._append(records)
         if self.is_current():
             self._take_over(data.high_watermark, data.log_start_offset)
-        self.in_sync = self.partition.log.log_end_offset >= data.high_watermark and not appended
+        self.in_sync = self.partition.log.log_end_offset >= data.high_watermark
         return appended
 
     def _append(self, records: Buffer) -> Work[int]:

@@ -15,6 +15,7 @@ class IsrProposal(NamedTuple):
     isr: tuple[int, ...]
     leader_epoch: int
     partition_epoch: int
+    grows: bool = False
 
 
 class InSyncRules(Protocol):

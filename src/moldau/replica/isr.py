@@ -211,10 +211,9 @@ class IsrChanges:
         if answer is None:
             return False
         if answer.error_code == ErrorCode.NONE:
-            before = len(partition.isr)
+            self.expansions += proposal.grows
+            self.shrinks += not proposal.grows
             if partition.isr_committed(tuple(answer.isr), answer.leader_epoch, answer.partition_epoch):
-                self.expansions += len(partition.isr) > before
-                self.shrinks += len(partition.isr) < before
                 logger.info("in sync with %s are now %s", partition.topic_partition, list(partition.isr))
                 self._changed(partition)
             return True

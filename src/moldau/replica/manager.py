@@ -242,14 +242,10 @@ class ReplicaManager:
                 return None
             # A log found at the start was opened before its topic's settings were known.
             log.local.update_config(config)
-            partition = hosted.partitions[place.partition] = Partition(
-                place,
-                topic_id,
-                log,
-                self._broker_id,
-                self._commits.request if self._commits is not None else None,
-                self.replication.isr if self.replication is not None else None,
-            )
+            commit = self._commits.request if self._commits is not None else None
+            rules = self.replication.isr if self.replication is not None else None
+            partition = Partition(place, topic_id, log, self._broker_id, commit, rules)
+            hosted.partitions[place.partition] = partition
         return partition
 
     def _open(self, place: TopicPartition, topic_id: Uuid, config: LogConfig) -> Log | None:

@@ -300,10 +300,8 @@ class Partition:
         KafkaError if it is no follower, or if it asked in an earlier life: what it had then says nothing about now.
         """
         follower, rules = self.followers.get(broker_id), self._rules
-        if follower is None:
+        if follower is None or rules is None:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"Broker {broker_id} holds no replica.")
-        if rules is None:
-            return False
         if broker_epoch != NO_BROKER_EPOCH and rules.is_stale(broker_id, broker_epoch):
             raise KafkaError(
                 ErrorCode.NOT_LEADER_OR_FOLLOWER, f"Broker {broker_id} has begun anew since epoch {broker_epoch}."
@@ -337,7 +335,8 @@ class Partition:
             self._propose(tuple(replica for replica in self.isr if replica not in behind), rules)
 
     def _propose(self, isr: tuple[int, ...], rules: InSyncRules) -> None:
-        self.proposal = IsrProposal(self, isr, self.leader_epoch, self.partition_epoch)
+        grows = len(isr) > len(self.isr)
+        self.proposal = IsrProposal(self, isr, self.leader_epoch, self.partition_epoch, grows)
         # Either may be the one that counts, until the controller has said so.
         self._maximal_isr = frozenset((*self.isr, *isr))
         rules.propose(self.proposal)

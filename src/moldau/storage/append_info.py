@@ -89,15 +89,6 @@ class RefusedRecords(KafkaError):
         return self._named()
 
 
-class UnexpectedOffset(MoldauError):
-    """Batches from the leader that do not continue this log: the follower must find out where the two part."""
-
-    def __init__(self, message: str, first_offset: int, last_offset: int) -> None:
-        super().__init__(message)
-        self.first_offset = first_offset
-        self.last_offset = last_offset
-
-
 class Postponed(MoldauError):
     """A batch that takes longer to judge than the loop may be held up: it is to be prepared elsewhere first."""
 

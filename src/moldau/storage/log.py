@@ -23,7 +23,8 @@ from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.runtime.ports import Clock, Disk, FileSlice, Random
 from moldau.slicing import Work
-from moldau.storage.append_info import AppendInfo, LogRead, Patience, TimestampOffset, UnexpectedOffset
+from moldau.storage.append_info import AppendInfo, LogRead, Patience, TimestampOffset
+from moldau.storage.batch_order import check_epochs, check_order
 from moldau.storage.commit import Commit
 from moldau.storage.deferred_removal import DeferredRemoval
 from moldau.storage.epoch_cache import EpochCache
@@ -229,16 +230,14 @@ class Log:
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"The leader sent a damaged batch: {error}.") from error
         if not headers:
             return AppendInfo(NO_OFFSET, NO_OFFSET, NO_TIMESTAMP, self.local.log_start_offset, NO_TIMESTAMP, 0)
-        if leader_epoch is not None and any(header.partition_leader_epoch > leader_epoch for header in headers):
-            raise KafkaError(
-                ErrorCode.CORRUPT_MESSAGE, f"The leader of epoch {leader_epoch} sent a batch of a later epoch."
-            )
+        if leader_epoch is not None:
+            check_epochs(headers, leader_epoch)
         return self._append_numbered(data, start, start + sum(header.size for header in headers), headers)
 
     def _append_numbered(self, data: memoryview, start: int, end: int, headers: Sequence[BatchHeader]) -> AppendInfo:
         """Appends batches that have their offsets and epochs already."""
         first, last, size = headers[0].base_offset, headers[-1].last_offset, end - start
-        self._check_order(headers)
+        check_order(self.topic_partition, headers, self.local.log_end_offset)
         latest, latest_offset = NO_TIMESTAMP, last
         for header in headers:
             if header.max_timestamp > latest:
@@ -280,18 +279,6 @@ class Log:
         completed = self.producers.replay(data, start, start + header.size, header)
         if completed is not None:
             record_completed(segment, self.producers, completed)
-
-    def _check_order(self, headers: Sequence[BatchHeader]) -> None:
-        expected = self.local.log_end_offset
-        for header in headers:
-            if header.base_offset < expected:
-                raise UnexpectedOffset(
-                    f"A batch for {self.topic_partition} begins at offset {header.base_offset}, "
-                    f"but offset {expected} is the next.",
-                    headers[0].base_offset,
-                    headers[-1].last_offset,
-                )
-            expected = header.next_offset
 
     # --------------------------------------------------------------------------------------------------- reading
 

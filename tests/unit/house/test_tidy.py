@@ -147,6 +147,7 @@ UNMENTIONED = {
     "CONTENT_TYPE": "metrics: no room counts anything yet",
     "REQUESTS": "what tests and measurements decode requests with",
     "uuids": "the generator writes it for arrays of ids at inflexible versions, which no message has today",
+    "under_min_isr": "metrics: no room counts anything yet",
     "same_content": "how tests compare images",
     "max_entries": "how tests fill an index",
     "is_idle": "how tests wait for logs that are being given up",

@@ -21,7 +21,7 @@ from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.records import scan_batches
 from moldau.runtime.ports import FileSlice
-from moldau.storage.append_info import UnexpectedOffset
+from moldau.storage.batch_order import UnexpectedOffset
 from moldau.storage.log import Log, Origin
 
 SMALL = LogConfig(segment_bytes=400, index_interval_bytes=100, segment_index_bytes=1200)
