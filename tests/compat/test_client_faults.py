@@ -47,7 +47,7 @@ def paused(node: Node) -> None:
 def cut_off(node: Node) -> None:
     node.cut_off()
     time.sleep(0.3)
-    node.reconnect()
+    node.heal()
 
 
 FAULTS: dict[str, Callable[[Node], None]] = {
@@ -153,7 +153,7 @@ class KafkaNode:
 
     def __init__(self, kafka: ApacheKafka, proxy: Proxy) -> None:
         self._kafka = kafka
-        self.cut_off, self.reconnect, self._drop = proxy.hold, proxy.release, proxy.drop
+        self.cut_off, self.heal, self._drop = proxy.hold, proxy.release, proxy.drop
         self.kill, self.start = kafka.kill, kafka.start
 
     def restart(self) -> None:

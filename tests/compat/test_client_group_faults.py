@@ -31,7 +31,7 @@ def paused(node: Node) -> None:
 def cut_off(node: Node) -> None:
     node.cut_off()
     time.sleep(0.3)
-    node.reconnect()
+    node.heal()
 
 
 FAULTS: list[Callable[[Node], None]] = [killed, paused, cut_off, Node.restart, Node.disconnect]

@@ -1,11 +1,11 @@
-"""`moldau cluster describe`: the brokers, who controls, what is on their disks, what they speak."""
+"""`moldau cluster`: starting one on this machine; its brokers, controllers and disks, and what they speak."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from moldau.cli.arguments import add_json, add_subcommand, add_subcommands
+from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, at_least, key_value
 from moldau.cli.connection import add_connection, connect
 from moldau.cli.quantities import counted, format_size
 from moldau.cli.quorum import quorum_json
@@ -21,10 +21,21 @@ if TYPE_CHECKING:
 
 _LOOK_SECONDS = 5.0
 
+_START = """\
+The first one, three or five nodes are controllers, all of them brokers. When all are ready one line is printed on
+standard output: `ready HOST:PORT,HOST:PORT,...`. Ctrl-C, SIGTERM and SIGHUP end them one after the other, with exit
+status 0. Data, ports and the cluster's id are kept in --data; the log of each node is node-N/node.log there. A node
+that dies is told on standard error, and not started again.
+
+examples:
+  moldau cluster start                             three nodes at 127.0.0.1:9092, 9093 and 9094
+  moldau cluster start --nodes 5 --port 0 --data /tmp/five --set num.partitions=6"""
+
 
 def configure(parser: ArgumentParser) -> None:
-    parser.description = "Describe a cluster."
+    parser.description = "Start a cluster on this machine; describe a cluster."
     commands = add_subcommands(parser)
+    _configure_start(commands)
     describe = add_subcommand(commands, "describe", _describe, "show the brokers of a cluster")
     describe.add_argument("--disks", action="store_true", help="also show log directories and what lies in them")
     describe.add_argument(
@@ -32,6 +43,31 @@ def configure(parser: ArgumentParser) -> None:
     )
     add_json(describe)
     add_connection(describe)
+
+
+def _configure_start(commands: Any) -> None:
+    start = add_subcommand(commands, "start", _start, "start several nodes on this machine, in the foreground", _START)
+    start.add_argument("--nodes", metavar="N", type=at_least(1), help="how many (default 3, or what --data holds)")
+    start.add_argument("--data", metavar="DIR", default="cluster", help="what is kept (default ./cluster)")
+    start.add_argument(
+        "--port", metavar="P", type=at_least(0), help="of the first node, the next one's above it; 0 takes free ones"
+    )
+    start.add_argument(
+        "--set", metavar="NAME=VALUE", action="append", type=key_value, default=[], help="a setting of all nodes"
+    )
+    start.add_argument("--log-level", choices=("debug", "info", "warning", "error"), help="of the nodes' logs")
+
+
+def _start(options: Namespace) -> int:
+    from pathlib import Path
+
+    from moldau.cli.supervisor import Supervisor, say_ready
+    from moldau.supervision.layout import remembered
+
+    directory = Path(options.data)
+    layout = remembered(directory, options.nodes, options.port)
+    supervisor = Supervisor(directory, layout, dict(options.set), log_level=options.log_level)
+    return supervisor.run(lambda: say_ready([place.address for place in layout.places]))
 
 
 def _describe(options: Namespace) -> None:

@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from socket import gaierror
 from typing import TYPE_CHECKING
 
-from moldau.cli.arguments import checked, key_value
-from moldau.cli.failure import DONE, FAILED, Failure
+from moldau.cli.arguments import at_least, checked, key_value
+from moldau.cli.failure import DONE, FAILED, USAGE, Failure
 
 if TYPE_CHECKING:
     from moldau.config.broker import BrokerConfig
@@ -45,7 +45,8 @@ error. SIGTERM, SIGHUP and Ctrl-C shut the node down in order, with exit status 
 examples:
   moldau start                                        on 127.0.0.1:9092, data in ./data
   moldau start --listen 127.0.0.1:0 --data /tmp/d     on a free port, told by the `ready` line
-  moldau start server.properties --set num.partitions=3"""
+  moldau start server.properties --set num.partitions=3
+  moldau start --nodes auto                           as many nodes as cores; the first one's address is told"""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -60,6 +61,17 @@ def configure(parser: ArgumentParser) -> None:
         help=f"where clients connect; port 0 takes a free one (default {DEFAULT_LISTEN})",
     )
     parser.add_argument(
+        "--nodes",
+        metavar="N",
+        type=_node_count,
+        help="so many nodes under one supervisor, `auto` for one per core; the data of each in its own directory",
+    )
+    parser.add_argument(
+        "--cluster-id",
+        metavar="ID",
+        help="the cluster a new data directory is to belong to, as with `moldau storage format`",
+    )
+    parser.add_argument(
         "--set", metavar="NAME=VALUE", action="append", type=key_value, default=[], help="a setting; repeatable"
     )
     parser.add_argument(
@@ -72,8 +84,10 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
+    if options.nodes is not None:
+        return _run_many(options)
     # From here on, not only once the node watches for them: nothing is written yet, so leaving at once is in order.
-    for number in _stopping_signals():
+    for number in stopping_signals():
         signal.signal(number, lambda _number, _frame: sys.exit(DONE))
     # Half of the start is loading modules, which leaves nothing for a collector to find; it would look twenty times.
     gc.disable()
@@ -89,9 +103,34 @@ def run(options: Namespace) -> int:
     for remark in config.remarks:
         logging.getLogger("moldau.config").warning("%s", remark)
     try:
+        if options.cluster_id is not None:
+            _make_part_of(config, options.cluster_id)
         return _run_node(config)
     except OSError as error:
         raise _start_failure(error, config) from error
+
+
+def _run_many(options: Namespace) -> int:
+    """A node is one reactor, so a large machine runs one per core. They share a rack: replicas go to other machines."""
+    from pathlib import Path
+
+    from moldau.cli.supervisor import Supervisor, say_ready
+    from moldau.client.addresses import parse_address
+    from moldau.supervision.layout import HOST, remembered, replication
+
+    if options.properties is not None or options.cluster_id is not None:
+        raise Failure("--nodes makes the nodes of a cluster by itself; leave the file and --cluster-id out.", USAGE)
+    address = parse_address(options.listen or DEFAULT_LISTEN, lowest_port=0)
+    if address.host != HOST:
+        raise Failure(f"--nodes listens at {HOST} only, today; --listen can say another port.", USAGE)
+    directory = Path(options.data or DEFAULT_DATA)
+    if (directory / "meta.properties").exists():
+        raise Failure(f"{directory} is that of a single node; choose another with --data.")
+    layout = remembered(directory, options.nodes, address.port if options.listen else None)
+    # Nor would a second replica on the same machine be worth what it costs.
+    settings = {**replication(1), "broker.rack": os.uname().nodename, **dict(options.set)}
+    supervisor = Supervisor(directory, layout, settings, log_level=options.log_level)
+    return supervisor.run(lambda: say_ready([layout.places[0].address]))
 
 
 def node_properties(
@@ -148,6 +187,18 @@ def read_properties(path: str) -> dict[str, str]:
         raise Failure(f"{path}: {error}.") from error
 
 
+def _make_part_of(config: BrokerConfig, cluster_id: str) -> None:
+    """Formats directories that are new; those that belong to another cluster are refused, whatever is in them."""
+    from moldau.runtime.chance import SystemRandom
+    from moldau.runtime.disk import RealDisk
+    from moldau.storage.log_dirs import open_directories
+
+    paths = list(dict.fromkeys([*config.log_directories, config.metadata_log_directory]))
+    random = SystemRandom()
+    for directory in open_directories(RealDisk(), paths, cluster_id=cluster_id, node_id=config.node_id, random=random):
+        directory.release()
+
+
 def _run_node(config: BrokerConfig) -> int:
     from moldau._speed import keep_freed_memory
     from moldau.node import Node
@@ -180,10 +231,10 @@ def _shut_down_on_signals(node: Node, runtime: RealRuntime) -> None:
         logging.getLogger("moldau").info("shutting down on %s", signal.Signals(number).name)
         node.shutdown(runtime.loop.stop)
 
-    runtime.loop.on_signal(_stopping_signals(), shut_down)
+    runtime.loop.on_signal(stopping_signals(), shut_down)
 
 
-def _stopping_signals() -> list[signal.Signals]:
+def stopping_signals() -> list[signal.Signals]:
     """Those that end the node in order. Who ignores the end of the terminal, as nohup does, goes on ignoring it."""
     numbers = [signal.SIGTERM, signal.SIGINT]
     return numbers if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [*numbers, signal.SIGHUP]
@@ -225,6 +276,12 @@ def _start_failure(error: OSError, config: BrokerConfig) -> Failure:
             place = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else directories
             return Failure(f"The data directory cannot be written ({place}: {reason}); choose another with --data.")
     return Failure(f"The node cannot start: {reason}" + (f" ({error.filename})." if error.filename else "."))
+
+
+def _node_count(text: str) -> int:
+    if text == "auto":
+        return len(os.sched_getaffinity(0))
+    return at_least(1)(text)
 
 
 def _listen_address(text: str) -> str:

@@ -11,7 +11,8 @@ test sees is what production does. `moldau.testing.plugin` offers the same as a 
 
 from __future__ import annotations
 
+from moldau.supervision.process import NodeFailed
 from moldau.testing.cluster import Cluster
-from moldau.testing.node import Node, NodeFailed
+from moldau.testing.node import Node
 
 __all__ = ["Cluster", "Node", "NodeFailed"]

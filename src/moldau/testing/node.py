@@ -2,53 +2,78 @@
 
 from __future__ import annotations
 
-import os
-import select
 import signal
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
 
-from moldau.errors import MoldauError
-from moldau.testing.guard import PID_FILE
+from moldau.supervision.layout import CLIENTS, CONTROLLER, HOST, reserve
+from moldau.supervision.process import NodeFailed, NodeProcess
 from moldau.testing.proxy import Proxy
 
-_READY_SECONDS: Final = 30.0
-_STOP_SECONDS: Final = 30.0
-_LOG_LINES: Final = 40
 
+class Wires:
+    """What stands between a node and everybody else: a proxy for each of its listeners.
 
-class NodeFailed(MoldauError):
-    """The node did not start or did not stop; the text ends with what it logged last."""
+    `whose` tells which node a connection comes from, by the port it comes from; None for clients. What a node says to
+    itself passes no cable, and is never held back.
+    """
+
+    def __init__(self, id: int, whose: Callable[[int], int | None] | None, *, votes: bool) -> None:
+        self.clients = Proxy(whose, own=id)
+        self.controller = Proxy(whose, own=id) if votes else None
+
+    @property
+    def proxies(self) -> list[Proxy]:
+        return [self.clients] if self.controller is None else [self.clients, self.controller]
 
 
 class Node:
     """`address` is where clients find it, from the first start to the last: a restart comes back at the same place."""
 
-    def __init__(self, id: int, directory: Path, settings: Mapping[str, str], *, proxied: bool = False) -> None:
+    # Our own tests put another broker's process here, to see that they hold for it too.
+    process_kind: type[NodeProcess] = NodeProcess
+
+    def __init__(
+        self,
+        id: int,
+        directory: Path,
+        *,
+        votes: bool = False,
+        wires: Wires | None = None,
+        cluster_id: str | None = None,
+    ) -> None:
         self.id = id
         self.directory = directory
-        self._settings = dict(settings)
-        self._log = directory / "node.log"
-        self._pid_file = directory / PID_FILE
-        self._process: subprocess.Popen[bytes] | None = None
-        self._place = _reserve()
-        self._port: int = self._place.getsockname()[1]
-        self._proxy = Proxy() if proxied else None
-        directory.mkdir(parents=True, exist_ok=True)
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
+        self.cluster_id = cluster_id
+        # The ports stay this node's while it is down.
+        self._reserved = [reserve() for _ in range(2 if votes else 1)]
+        self._port: int = self._reserved[0].getsockname()[1]
+        self.controller_port: int | None = self._reserved[1].getsockname()[1] if votes else None
+        self._wires = wires
+        if wires is not None:
+            wires.clients.lead_to(HOST, self._port)
+            if wires.controller is not None and self.controller_port is not None:
+                wires.controller.lead_to(HOST, self.controller_port)
+        self._process: NodeProcess | None = None
+        # The other nodes of the cluster, for `cut_off`.
+        self.others: list[Node] = []
+
+    @property
+    def port(self) -> int:
+        """Where it listens for clients itself, behind any proxy."""
+        return self._port
 
     @property
     def address(self) -> str:
-        return f"127.0.0.1:{self._proxy.port if self._proxy else self._port}"
+        return f"{HOST}:{self._wires.clients.port if self._wires else self._port}"
+
+    @property
+    def voter(self) -> str | None:
+        """As it stands in controller.quorum.voters."""
+        if self.controller_port is None:
+            return None
+        wire = self._wires.controller if self._wires else None
+        return f"{self.id}@{HOST}:{self.controller_port if wire is None else wire.port}"
 
     @property
     def pid(self) -> int | None:
@@ -56,58 +81,44 @@ class Node:
 
     @property
     def running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
+        return self._process is not None and self._process.running
+
+    def configure(self, settings: Mapping[str, str]) -> None:
+        """What it is started with, the next time."""
+        merged = dict(settings)
+        if self._wires is not None:
+            advertised = [f"{CLIENTS}://{self.address}"]
+            if self._wires.controller is not None:
+                advertised.append(f"{CONTROLLER}://{HOST}:{self._wires.controller.port}")
+            merged["advertised.listeners"] = ",".join(advertised)
+        listen = None if "listeners" in merged else f"{HOST}:{self._port}"
+        self._process = self.process_kind(self.id, self.directory, merged, cluster_id=self.cluster_id, listen=listen)
+
+    def begin(self) -> None:
+        """Starts it and does not wait: several nodes get ready side by side."""
+        assert self._process is not None
+        if not self.running:
+            self._process.begin()
+
+    def wait_ready(self) -> None:
+        assert self._process is not None
+        self._process.wait_ready()
 
     def start(self) -> None:
         """Starts it where it was before, with the data it had; returns when clients are accepted."""
-        if self.running:
-            return
-        settings = dict(self._settings)
-        if self._proxy is not None:
-            settings["advertised.listeners"] = f"PLAINTEXT://127.0.0.1:{self._proxy.port}"
-        # The process notes its number itself, before it is a node: there is no moment in which nobody knows of it.
-        command = ["/bin/sh", "-c", 'echo $$ >"$0" && exec "$@"', str(self._pid_file)]
-        command += [
-            sys.executable,
-            "-m",
-            "moldau",
-            "start",
-            "--listen",
-            f"127.0.0.1:{self._port}",
-            "--data",
-            str(self.directory / "data"),
-        ]
-        for name, value in settings.items():
-            command += ["--set", f"{name}={value}"]
-        with self._log.open("ab") as log:
-            # A group of its own: Ctrl-C at the terminal is for the test, which then stops its nodes in order.
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, start_new_session=True
-            )
-        line = self._first_line(self._process)
-        if not line.startswith("ready "):
-            self._reap()
-            raise NodeFailed(f"Node {self.id} did not become ready. Its log ends with:\n{self.log_tail()}")
-        if self._proxy is not None:
-            self._proxy.lead_to("127.0.0.1", self._port)
+        if not self.running:
+            self.begin()
+            self.wait_ready()
 
     def stop(self) -> None:
         """Shuts it down in order, as SIGTERM does."""
-        if not self.running:
-            return
-        assert self._process is not None
-        self.resume()
-        self._process.send_signal(signal.SIGTERM)
-        try:
-            self._process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            raise NodeFailed(f"Node {self.id} did not stop. Its log ends with:\n{self.log_tail()}") from None
-        self._reap()
+        if self.running and self._process is not None:
+            self._process.stop()
 
     def kill(self) -> None:
         """As `kill -9` does: nothing is finished, nothing is said."""
-        self._reap()
+        if self._process is not None:
+            self._process.kill()
 
     def restart(self) -> None:
         """Stops it in order if it runs, and starts it again."""
@@ -122,72 +133,49 @@ class Node:
         self._signal(signal.SIGCONT)
 
     def cut_off(self) -> None:
-        """Cuts the network to it: connections stay open, bytes no longer pass, and new connections hang.
+        """Pulls its network cable: connections stay open, bytes no longer pass in either direction, new connections
+        hang; neither clients nor the other nodes reach it, nor it them.
 
-        Needs `Cluster(proxied=True)`, because something has to stand between clients and node for that.
+        Needs `Cluster(proxied=True)`, because something has to stand between them for that.
         """
-        self._between().hold()
+        for proxy in self._between().proxies:
+            proxy.hold()
+        for other in self.others:
+            for proxy in other._between().proxies:
+                proxy.hold_from(self.id)
 
-    def reconnect(self) -> None:
+    def heal(self) -> None:
         """Ends `cut_off`: what was held back passes on."""
-        self._between().release()
+        for proxy in self._between().proxies:
+            proxy.release()
+        for other in self.others:
+            for proxy in other._between().proxies:
+                proxy.release_from(self.id)
 
     def disconnect(self) -> None:
         """Breaks all connections there are at the moment; new ones are possible at once."""
-        self._between().drop()
+        for proxy in self._between().proxies:
+            proxy.drop()
 
     def close(self) -> None:
         """Ends it at once. The data goes with the directory, so there is nothing to finish."""
-        self._reap()
-        self._place.close()
-        if self._proxy is not None:
-            self._proxy.close()
+        self.kill()
+        for place in self._reserved:
+            place.close()
+        if self._wires is not None:
+            for proxy in self._wires.proxies:
+                proxy.close()
 
-    def log_tail(self, lines: int = _LOG_LINES) -> str:
-        if not self._log.exists():
-            return ""
-        return "\n".join(self._log.read_text(errors="replace").splitlines()[-lines:])
+    def log_tail(self, lines: int = 40) -> str:
+        return "" if self._process is None else self._process.log_tail(lines)
 
     # --------------------------------------------------------------------------------------------------- inside
 
-    def _between(self) -> Proxy:
-        if self._proxy is None:
+    def _between(self) -> Wires:
+        if self._wires is None:
             raise NodeFailed("A node can be cut off only in a cluster made with proxied=True.")
-        return self._proxy
+        return self._wires
 
     def _signal(self, number: signal.Signals) -> None:
-        if self.running and self._process is not None:
-            self._process.send_signal(number)
-
-    def _reap(self) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        if process.poll() is None:
-            process.kill()
-        process.wait()
-        self._pid_file.unlink(missing_ok=True)
-        if process.stdout is not None:
-            process.stdout.close()
-
-    @staticmethod
-    def _first_line(process: subprocess.Popen[bytes]) -> str:
-        assert process.stdout is not None
-        deadline = time.monotonic() + _READY_SECONDS
-        line = b""
-        while not line.endswith(b"\n"):
-            readable, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
-            more = os.read(process.stdout.fileno(), 256) if readable else b""
-            if not more:
-                break
-            line += more
-        return line.decode(errors="replace").strip()
-
-
-def _reserve() -> socket.socket:
-    """A port that stays this node's while it is down: bound, so that nobody else is given it, and not listened on, so
-    that the node can. Without that a test that restarts a node would fail now and then, whenever many run at once."""
-    place = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    place.bind(("127.0.0.1", 0))
-    return place
+        if self._process is not None:
+            self._process.signal(number)

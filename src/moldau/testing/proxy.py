@@ -1,7 +1,8 @@
-"""A TCP proxy of one thread: what stands between clients and a node so that a test can cut the wire.
+"""A TCP proxy of one thread: what stands in front of a node so that a test can cut the wire.
 
 `hold` is a cable pulled out, not a process that died: nothing is closed, nothing is refused, bytes simply stop. New
 connections are left in the listening socket's queue, which to a client looks like a handshake that never ends.
+`hold_from` does the same to what comes from one other node; its new connections are taken, and left without an answer.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import selectors
 import socket
 import threading
+from collections.abc import Callable
 from typing import Final
 
 _CHUNK: Final = 256 * 1024
@@ -18,7 +20,16 @@ _ALIVE: Final = 1.0
 
 
 class Proxy:
-    def __init__(self) -> None:
+    """In front of node `own`; `whose` tells which node a connection comes from, by its port."""
+
+    def __init__(self, whose: Callable[[int], int | None] | None = None, own: int | None = None) -> None:
+        self._whose = whose
+        self._own = own
+        # Which node is at the other end of a client's socket, for those that are nodes.
+        self._from: dict[socket.socket, int] = {}
+        self._barred: set[int] = set()
+        # Taken from nodes that are barred, and not led on.
+        self._stranded: list[tuple[socket.socket, int | None]] = []
         self._listening = socket.create_server(("127.0.0.1", 0), backlog=128)
         self._listening.setblocking(False)
         self.port: int = self._listening.getsockname()[1]
@@ -44,6 +55,15 @@ class Proxy:
 
     def release(self) -> None:
         self._held = False
+        self._nudge()
+
+    def hold_from(self, node: int) -> None:
+        """From now on nothing passes between that node and ours."""
+        self._barred.add(node)
+        self._nudge()
+
+    def release_from(self, node: int) -> None:
+        self._barred.discard(node)
         self._nudge()
 
     def drop(self) -> None:
@@ -76,6 +96,8 @@ class Proxy:
         finally:
             for each in tuple(self._other):
                 self._end(each)
+            for client, _ in self._stranded:
+                client.close()
             self._selector.close()
             self._listening.close()
             os.close(self._wake_read)
@@ -100,16 +122,22 @@ class Proxy:
             self._dropping = False
             for each in tuple(self._other):
                 self._end(each)
-        if self._held:
-            self._selector.modify(self._wake_read, selectors.EVENT_READ)
-            for watched in [self._listening, *self._other]:
-                with contextlib.suppress(KeyError):
-                    self._selector.unregister(watched)
-        else:
-            with contextlib.suppress(KeyError):
+        with contextlib.suppress(KeyError):
+            if self._held and self._whose is None:
+                self._selector.unregister(self._listening)
+            else:
                 self._selector.register(self._listening, selectors.EVENT_READ)
-            for each in self._other:
-                self._watch(each)
+        stranded, self._stranded = self._stranded, []
+        for client, source in stranded:
+            self._take(client, source)
+        for each in self._other:
+            self._watch(each)
+
+    def _is_held(self, source: int | None) -> bool:
+        """What a node says to itself passes no cable."""
+        if source is not None and source == self._own:
+            return False
+        return self._held or source in self._barred
 
     def _watch(self, each: socket.socket) -> None:
         """Reads from a side as long as the other side takes what is read."""
@@ -117,13 +145,19 @@ class Proxy:
         events |= selectors.EVENT_WRITE if each in self._unsent else 0
         with contextlib.suppress(KeyError):
             self._selector.unregister(each)
-        if events and not self._held:
+        if events and not self._is_held(self._from.get(each)):
             self._selector.register(each, events)
 
     def _accept(self) -> None:
         try:
-            client, _ = self._listening.accept()
+            client, (_, port) = self._listening.accept()
         except OSError:
+            return
+        self._take(client, None if self._whose is None else self._whose(port))
+
+    def _take(self, client: socket.socket, source: int | None) -> None:
+        if self._is_held(source):
+            self._stranded.append((client, source))
             return
         try:
             if self._target is None:
@@ -135,6 +169,8 @@ class Proxy:
         for each in (client, node):
             each.setblocking(False)
             each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if source is not None:
+                self._from[each] = source
         self._other[client], self._other[node] = node, client
         self._watch(client)
         self._watch(node)
@@ -171,6 +207,7 @@ class Proxy:
         self._other.pop(other, None)
         for side in (each, other):
             self._unsent.pop(side, None)
+            self._from.pop(side, None)
             with contextlib.suppress(KeyError):
                 self._selector.unregister(side)
             side.close()

@@ -1,7 +1,8 @@
-"""What is left behind is cleared away by somebody who outlives the test: a small process that waits for its end.
+"""What is left behind is cleared away by somebody who outlives the owner: a small process that waits for its end.
 
-Its standard input is a pipe nobody writes to. When the test's process ends, however it ends, the pipe ends too. Then
-the guard kills what still runs, also nodes that are paused and could not do it themselves, and removes the directory.
+Its standard input is a pipe nobody writes to. When the owner's process ends, however it ends, the pipe ends too. Then
+the guard kills what still runs, also nodes that are paused and could not do it themselves, and removes the directory
+unless it is to be kept.
 """
 
 from __future__ import annotations
@@ -13,22 +14,24 @@ from typing import Final
 # Each node notes its process in the file named here, in a directory of its own. A killed process may still finish one
 # last write, so what cannot be removed at once is tried again.
 PID_FILE: Final = "pid"
-_SCRIPT: Final = f"""
+_KILL: Final = f"""
 read -r nothing
 for noted in "$1"/*/{PID_FILE}; do
-    if [ -s "$noted" ]; then kill -9 "$(cat "$noted")"; fi
+    if [ -s "$noted" ]; then kill -9 "$(cat "$noted")"; rm -f "$noted"; fi
 done
-rm -rf "$1" || {{ sleep 1; rm -rf "$1"; }}
+"""
+_REMOVE: Final = """
+rm -rf "$1" || { sleep 1; rm -rf "$1"; }
 """
 
 
 class Guard:
     """Of one directory, from its making to its end."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, keep: bool = False) -> None:
         # A session of its own: Ctrl-C at the terminal is not for it.
         self._process = subprocess.Popen(
-            ["/bin/sh", "-c", _SCRIPT, "guard", str(directory)],
+            ["/bin/sh", "-c", _KILL if keep else _KILL + _REMOVE, "guard", str(directory)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -1,0 +1,79 @@
+"""Where the nodes of a cluster on one machine are, and that it stays so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from moldau.config.broker import BrokerConfig
+from moldau.supervision.layout import FILE, Layout, LayoutError, Place, free_ports, plan, read, remembered, voters_among
+
+
+def test_how_many_vote() -> None:
+    assert [voters_among(nodes) for nodes in range(1, 8)] == [1, 1, 3, 3, 5, 5, 5]
+
+
+def test_the_settings_of_a_node_are_ones_it_takes() -> None:
+    layout = plan(4, [1001, 1002, 1003, 1004], [2001, 2002, 2003], "AAAAAAAAAAAAAAAAAAAAAQ")
+    assert layout.voters == "1@127.0.0.1:2001,2@127.0.0.1:2002,3@127.0.0.1:2003"
+    configs = [BrokerConfig.parse({**layout.settings(place), "log.dirs": "/d"}) for place in layout.places]
+    assert [config.is_controller for config in configs] == [True, True, True, False]
+    assert all(config.is_broker for config in configs)
+    assert [endpoint.port for endpoint in configs[0].controller_endpoints] == [2001]
+    assert configs[3].controller_endpoints == ()
+    assert [endpoint.port for endpoint in configs[3].broker_endpoints] == [1004]
+
+
+def test_replicas_are_as_many_as_there_are_nodes_for() -> None:
+    settings = {nodes: plan(nodes, range(10), range(10)).settings(Place(1, 1, 2)) for nodes in (1, 2, 3, 9)}
+    factors = {nodes: each["default.replication.factor"] for nodes, each in settings.items()}
+    assert factors == {1: "1", 2: "2", 3: "3", 9: "3"}
+    assert {nodes: each["min.insync.replicas"] for nodes, each in settings.items()} == {1: "1", 2: "1", 3: "2", 9: "2"}
+
+
+def test_a_layout_is_remembered(tmp_path: Path) -> None:
+    first = remembered(tmp_path / "new", 3, 0)
+    assert remembered(tmp_path / "new", None, None) == first == read(tmp_path / "new")
+    assert remembered(tmp_path / "new", 3, 0) == first
+    assert len({place.port for place in first.places} | {place.controller_port for place in first.places}) == 6
+
+
+def test_ports_follow_each_other(tmp_path: Path) -> None:
+    assert [place.address for place in remembered(tmp_path, None, None).places] == [
+        "127.0.0.1:9092",
+        "127.0.0.1:9093",
+        "127.0.0.1:9094",
+    ]
+    assert remembered(tmp_path, None, None).voters.startswith("1@127.0.0.1:19092,")
+    high = remembered(tmp_path / "high", 1, 65_000).places[0]
+    assert (high.port, high.controller_port) == (65_000, 55_000)
+
+
+def test_a_cluster_grows_by_brokers_and_does_not_shrink(tmp_path: Path) -> None:
+    first = remembered(tmp_path, 3, 0)
+    grown = remembered(tmp_path, 5, None)
+    assert grown.places[:3] == first.places
+    assert [(place.id, place.controller_port) for place in grown.places[3:]] == [(4, None), (5, None)]
+    assert grown.voters == first.voters
+    with pytest.raises(LayoutError, match="holds a cluster of 5 nodes; it can grow, but not shrink to 2"):
+        remembered(tmp_path, 2, None)
+    with pytest.raises(LayoutError, match="holds a cluster at port"):
+        remembered(tmp_path, 5, 1234)
+
+
+def test_a_file_that_is_not_one(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("{}")
+    with pytest.raises(LayoutError, match="cannot be understood"):
+        remembered(tmp_path, 3, 0)
+
+
+def test_free_ports_are_all_different() -> None:
+    assert len(set(free_ports(50))) == 50
+
+
+def test_new_clusters_have_ids_of_their_own() -> None:
+    ids = {plan(1, [1], [2]).cluster_id for _ in range(50)}
+    assert len(ids) == 50
+    assert all(len(id) == 22 and not id.startswith("-") for id in ids)
+    assert isinstance(plan(1, [1], [2]), Layout)
