@@ -115,7 +115,7 @@ def _run_many(options: Namespace) -> int:
     from pathlib import Path
 
     from moldau.cli.supervisor import Supervisor, say_ready
-    from moldau.client.addresses import parse_address
+    from moldau.links.addresses import parse_address
     from moldau.supervision.layout import HOST, remembered, replication
 
     if options.properties is not None or options.cluster_id is not None:
