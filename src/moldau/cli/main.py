@@ -20,7 +20,8 @@ class Command(NamedTuple):
 
 
 COMMANDS: Final = {
-    "start": Command("moldau.cli.start", "start a node (broker and controller) in the foreground"),
+    "start": Command("moldau.cli.start", "start a node (broker, controller or both) in the foreground"),
+    "storage": Command("moldau.cli.storage", "prepare the data directories of a node; show whose they are"),
     "topics": Command("moldau.cli.topics", "create, list, alter, delete topics; move replicas, leaders, offsets"),
     "configs": Command("moldau.cli.configs", "show and change settings of topics and brokers; explain every setting"),
     "produce": Command("moldau.cli.produce", "write records from standard input or a file to a topic"),
@@ -115,7 +116,7 @@ def _run(arguments: Sequence[str]) -> int:
     if not arguments:
         build_parser(None).print_help()
         return DONE
-    # Fifteen parsers take as long to make as Python to start; who begins with a command has no use for the others.
+    # Sixteen parsers take as long to make as Python to start; who begins with a command has no use for the others.
     options = build_parser(chosen, alone=arguments[0] in COMMANDS).parse_args(arguments)
     run: Callable[[Namespace], int | None] = options.run
     status = run(options)

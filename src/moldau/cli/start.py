@@ -50,7 +50,7 @@ examples:
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.description = "Start a node, broker and controller in one, in the foreground."
+    parser.description = "Start a node in the foreground: broker, controller or, without process.roles, both in one."
     parser.epilog = _EPILOG
     parser.add_argument("properties", metavar="server.properties", nargs="?", help="settings with Kafka's names")
     parser.add_argument("--data", metavar="DIR", help=f"where logs and metadata are kept (default ./{DEFAULT_DATA})")
@@ -103,9 +103,7 @@ def run(options: Namespace) -> int:
     for remark in config.remarks:
         logging.getLogger("moldau.config").warning("%s", remark)
     try:
-        if options.cluster_id is not None:
-            _make_part_of(config, options.cluster_id)
-        return _run_node(config)
+        return _run_node(config, options.cluster_id)
     except OSError as error:
         raise _start_failure(error, config) from error
 
@@ -187,19 +185,7 @@ def read_properties(path: str) -> dict[str, str]:
         raise Failure(f"{path}: {error}.") from error
 
 
-def _make_part_of(config: BrokerConfig, cluster_id: str) -> None:
-    """Formats directories that are new; those that belong to another cluster are refused, whatever is in them."""
-    from moldau.runtime.chance import SystemRandom
-    from moldau.runtime.disk import RealDisk
-    from moldau.storage.log_dirs import open_directories
-
-    paths = list(dict.fromkeys([*config.log_directories, config.metadata_log_directory]))
-    random = SystemRandom()
-    for directory in open_directories(RealDisk(), paths, cluster_id=cluster_id, node_id=config.node_id, random=random):
-        directory.release()
-
-
-def _run_node(config: BrokerConfig) -> int:
+def _run_node(config: BrokerConfig, cluster_id: str | None) -> int:
     from moldau._speed import keep_freed_memory
     from moldau.node import Node
     from moldau.runtime.real import RealRuntime
@@ -209,7 +195,7 @@ def _run_node(config: BrokerConfig) -> int:
     keep_freed_memory(_LARGEST_REUSED, _MOST_SPARE)
     runtime = RealRuntime()
     try:
-        node = Node(config, runtime)
+        node = Node(config, runtime, cluster_id=cluster_id)
         _shut_down_on_signals(node, runtime)
         node.start(ready=_say_ready)
         runtime.loop.run()

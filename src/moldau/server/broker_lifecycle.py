@@ -1,19 +1,26 @@
 """A broker's life in its cluster: it registers, proves that it has caught up, is let in, and says goodbye.
 
-The controller is asked through the same requests a remote one would get. Registration gives the broker an epoch, which
-fences every earlier incarnation of it; heartbeats keep it, and report how far it has followed the metadata log. Only
-when it has seen its own registration there is it unfenced and given partitions to lead.
+The controller is asked through the same requests wherever it is. Registration gives the broker an epoch, which fences
+every earlier incarnation of it; heartbeats keep it, and report how far it has followed the metadata log. Only when it
+has seen its own registration there is it unfenced and given partitions to lead.
+
+With its registration a broker names the epoch it had when it last stopped in order. Without that the controller knows
+that it was torn away, and that what it had written last may be gone from its disk.
+
+A controller that does not know the broker or its epoch any more (somebody unregistered it, or it was registered anew)
+is no reason to end: the broker registers again.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Final
 
 from moldau.config.listeners import Endpoint
 from moldau.deferred import Deferred
-from moldau.errors import KafkaError, error_code
+from moldau.errors import ErrorCode, KafkaError
+from moldau.links.backoff import Backoff
 from moldau.metadata.features import supported_features
 from moldau.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from moldau.protocol.messages.broker_registration import (
@@ -22,42 +29,88 @@ from moldau.protocol.messages.broker_registration import (
     Feature,
     Listener,
 )
-from moldau.runtime.ports import Loop, Random, TimerHandle
+from moldau.runtime.ports import Clock, Loop, Random, TimerHandle
 from moldau.server.context import MetadataView
+from moldau.server.controller_channel import ControllerChannel
 from moldau.types import Uuid
 
 logger = logging.getLogger("moldau.server")
 
+# Heartbeats must not wait behind anything else that is asked of the controller.
+_LANE: Final = "heartbeat"
+_CHANCE_STEPS: Final = 1 << 20
+# Until it is let in, and while it leaves, a broker asks again at once: somebody waits for it.
+_HURRY_SECONDS: Final = 0.01
+# How long a broker that leaves looks for a controller: perhaps all nodes of the cluster are being stopped.
+_GOODBYE_SECONDS: Final = 5.0
+# The controller does not have this broker, or not in this epoch.
+_FORGOTTEN: Final = frozenset({ErrorCode.BROKER_ID_NOT_REGISTERED, ErrorCode.STALE_BROKER_EPOCH})
+# What no further try will mend.
+_FINAL: Final = frozenset(
+    {
+        ErrorCode.INCONSISTENT_CLUSTER_ID,
+        ErrorCode.INVALID_REGISTRATION,
+        ErrorCode.UNSUPPORTED_VERSION,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    }
+)
+
 
 class BrokerLifecycle:
+    """`registered` is told each epoch the broker is given."""
+
     def __init__(
         self,
         broker_id: int,
         cluster_id: str,
-        controller: Any,
+        channel: ControllerChannel,
         metadata: MetadataView,
+        clock: Clock,
         loop: Loop,
         random: Random,
+        *,
         heartbeat_seconds: float,
+        session_seconds: float = 9.0,
+        registration_seconds: float = 60.0,
         offline_directories: Callable[[], Sequence[Uuid]] = tuple,
+        registered: Callable[[int], None] = lambda epoch: None,
     ) -> None:
         self._broker_id = broker_id
         self._cluster_id = cluster_id
-        self._controller = controller
+        self._channel = channel
         self._metadata = metadata
+        self._clock = clock
         self._loop = loop
         self._heartbeat_seconds = heartbeat_seconds
+        # Two heartbeats fit into a session, whatever becomes of the first.
+        self._patience = session_seconds / 2
+        self._registration_seconds = registration_seconds
         self._offline_directories = offline_directories
+        self._told = registered
         self._incarnation = random.bytes(16)
+        self._backoff = Backoff(0.1, 1.0, chance=lambda: random.below(_CHANCE_STEPS) / _CHANCE_STEPS)
+        self._registration: BrokerRegistrationRequest | None = None
+        self._give_up_at = 0.0
+        self._failures = 0
         self._timer: TimerHandle | None = None
-        self._leaving = False
+        self._asking = False
+        self._leaving = self._abandoned = False
         self.epoch = -1
         self.started: Deferred[None] = Deferred()
         self.stopped: Deferred[None] = Deferred()
 
-    def register(self, endpoints: Sequence[Endpoint], rack: str | None, directories: Sequence[Uuid]) -> Deferred[None]:
-        """Registers and keeps up the heartbeat; settles when the broker has been let in."""
-        request = BrokerRegistrationRequest(
+    def register(
+        self,
+        endpoints: Sequence[Endpoint],
+        rack: str | None,
+        directories: Sequence[Uuid],
+        *,
+        previous_epoch: int = -1,
+    ) -> Deferred[None]:
+        """Registers and keeps up the heartbeat; settles when the broker has been let in. Without a controller for too
+        long it fails: something is wrong with what the node was told about its cluster."""
+        self._registration = BrokerRegistrationRequest(
             broker_id=self._broker_id,
             cluster_id=self._cluster_id,
             incarnation_id=self._incarnation,
@@ -71,39 +124,70 @@ class BrokerLifecycle:
             ],
             rack=rack,
             log_dirs=sorted(directories),
+            previous_broker_epoch=previous_epoch,
         )
-        answer: Deferred[BrokerRegistrationResponse] = self._controller.register_broker(request)
-        answer.then(self._registered)
+        self._give_up_at = self._clock.monotonic() + self._registration_seconds
+        self._register()
         return self.started
 
     def leave(self) -> Deferred[None]:
         """Hands over what this broker leads; settles when the controller lets it go."""
         self._leaving = True
         if self.epoch < 0:
-            self.stopped.resolve(None)
-        else:
+            _settle(self.stopped)
+        elif not self._asking:
             self._beat()
         return self.stopped
 
     def abandon(self) -> None:
         """No more heartbeats: the node stops without goodbye."""
+        self._abandoned = True
+        self._cancel()
+
+    def _cancel(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
+    # ------------------------------------------------------------------------------------------------- registration
+
+    def _register(self) -> None:
+        self._cancel()
+        assert self._registration is not None
+        self._asking = True
+        self._channel.ask(self._registration, timeout=self._patience, lane=_LANE).then(self._registered)
+
     def _registered(self, response: BrokerRegistrationResponse | None, error: BaseException | None) -> None:
-        if response is not None and response.error_code:
-            error = KafkaError(error_code(response.error_code))
-        if error is not None:
-            self.started.fail(error)
+        self._asking = False
+        if self._abandoned:
             return
-        assert response is not None
+        if response is None:
+            self._not_registered(error)
+            return
+        self._failures = 0
         self.epoch = response.broker_epoch
         logger.debug("broker %d is registered with epoch %d", self._broker_id, self.epoch)
+        self._told(self.epoch)
         self._beat()
 
+    def _not_registered(self, error: BaseException | None) -> None:
+        assert error is not None
+        is_late = self._clock.monotonic() >= self._give_up_at
+        is_final = not isinstance(error, KafkaError) or error.code in _FINAL
+        if not self.started.settled and (is_late or is_final):
+            self.started.fail(error)
+            return
+        if self._leaving:
+            _settle(self.stopped)
+            return
+        logger.info("broker %d is not registered yet: %s", self._broker_id, error)
+        self._timer = self._loop.call_later(self._backoff.delay(self._failures), self._register)
+        self._failures += 1
+
+    # --------------------------------------------------------------------------------------------------- heartbeats
+
     def _beat(self) -> None:
-        self.abandon()
+        self._cancel()
         request = BrokerHeartbeatRequest(
             broker_id=self._broker_id,
             broker_epoch=self.epoch,
@@ -111,23 +195,36 @@ class BrokerLifecycle:
             want_shut_down=self._leaving,
             offline_log_dirs=sorted(self._offline_directories()),
         )
-        answer: Deferred[BrokerHeartbeatResponse] = self._controller.broker_heartbeat(request)
-        answer.then(self._answered)
+        self._asking = True
+        patience = min(self._patience, _GOODBYE_SECONDS) if self._leaving else self._patience
+        self._channel.ask(request, timeout=patience, lane=_LANE).then(self._answered)
 
     def _answered(self, response: BrokerHeartbeatResponse | None, error: BaseException | None) -> None:
+        self._asking = False
+        if self._abandoned:
+            return
         if error is not None or response is None:
             logger.warning("a heartbeat of broker %d was refused: %s", self._broker_id, error)
             if self._leaving:
                 _settle(self.stopped)
+                return
+            if isinstance(error, KafkaError) and error.code in _FORGOTTEN:
+                self._register_again()
                 return
         elif response.should_shut_down:
             _settle(self.stopped)
             return
         elif not response.is_fenced:
             _settle(self.started)
-        # Until it is let in, and while it leaves, a broker asks again at once: somebody waits for it.
         waiting = self._leaving or not self.started.settled
-        self._timer = self._loop.call_later(0.01 if waiting else self._heartbeat_seconds, self._beat)
+        self._timer = self._loop.call_later(_HURRY_SECONDS if waiting else self._heartbeat_seconds, self._beat)
+
+    def _register_again(self) -> None:
+        assert self._registration is not None
+        # This process has not ended since it had that epoch: nothing it wrote is lost.
+        self._registration = self._registration.changed(previous_broker_epoch=self.epoch)
+        self._timer = self._loop.call_later(self._backoff.delay(self._failures), self._register)
+        self._failures += 1
 
 
 def _settle(deferred: Deferred[None]) -> None:

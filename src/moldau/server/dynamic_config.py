@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from moldau.config.broker import BrokerConfig
+from moldau.config.topic import LogConfig
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage, ResourceType
 from moldau.server.context import Services
@@ -18,7 +20,13 @@ class DynamicConfig:
     No stored setting can keep a node from starting or end it: what does not go with the others is told and left out.
     """
 
-    def __init__(self, static: BrokerConfig, services: Services) -> None:
+    def __init__(
+        self,
+        static: BrokerConfig,
+        services: Services,
+        defaults_changed: Callable[[LogConfig], None] | None,
+    ) -> None:
+        self._defaults_changed = defaults_changed
         self._static = static
         self._services = services
         self._told = set(static.remarks)
@@ -37,4 +45,5 @@ class DynamicConfig:
                 logger.warning("%s", remark)
         self._told.update(config.remarks)
         self._services.config = config
-        self._services.replicas.defaults_changed(config.log_defaults())
+        if self._defaults_changed is not None:
+            self._defaults_changed(config.log_defaults())

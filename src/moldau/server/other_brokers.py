@@ -8,10 +8,11 @@ many transactions end. Collected like this they cost a request per broker and ro
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from moldau.deferred import Deferred, failed
 from moldau.errors import ErrorCode, KafkaError
+from moldau.links.addresses import Address
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.message import Message
 
@@ -20,11 +21,6 @@ from moldau.protocol.message import Message
 TIMEOUT_SECONDS: Final = 5.0
 # How many things one request may be about.
 _MOST: Final = 1000
-
-
-class Address(NamedTuple):
-    host: str
-    port: int
 
 
 class Peers(Protocol):
@@ -45,11 +41,14 @@ class OtherBrokers:
         self._listener = listener
         self._image = image
 
-    def ask(self, broker_id: int, request: Message, lane: str) -> Deferred[Message]:
+    def address(self, broker_id: int) -> Address | None:
         endpoint = self._image().cluster.endpoint(broker_id, self._listener)
-        if endpoint is None:
+        return None if endpoint is None else Address(endpoint.host, endpoint.port)
+
+    def ask(self, broker_id: int, request: Message, lane: str) -> Deferred[Message]:
+        address = self.address(broker_id)
+        if address is None:
             return failed(KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"Broker {broker_id} cannot be reached."))
-        address = Address(endpoint.host, endpoint.port)
         return self._peers.ask(address, request, timeout=TIMEOUT_SECONDS, lane=lane)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from moldau.deferred import Deferred
@@ -65,10 +66,11 @@ class SocketServer:
         self._acceptors[endpoint.name] = acceptor
         return acceptor.address
 
-    def serve(self) -> None:
-        """Accepts clients on every listener bound so far."""
-        for acceptor in self._acceptors.values():
-            acceptor.serve()
+    def serve(self, endpoints: Iterable[Endpoint] | None = None) -> None:
+        """Accepts who comes to these listeners; without any named, on every listener bound so far."""
+        names = self._acceptors.keys() if endpoints is None else [endpoint.name for endpoint in endpoints]
+        for name in names:
+            self._acceptors[name].serve()
         if self._sweep_timer is None and self._idle_seconds > 0:
             self._sweep_later()
 

@@ -153,6 +153,20 @@ def known_cluster_id(disk: Disk, directories: Sequence[str]) -> str | None:
     return next(iter(found), None)
 
 
+def clean_shutdown_epoch(disk: Disk, directories: Sequence[str]) -> int:
+    """The broker's epoch when it last stopped in order, by what every directory says; -1 if one says nothing or
+    something else. To be asked before the marks are taken."""
+    epochs: set[int] = set()
+    for directory in directories:
+        try:
+            marked = json.loads(disk.read_file(posixpath.join(directory, CLEAN_SHUTDOWN)))
+            epochs.add(int(marked["brokerEpoch"]))
+        except (OSError, ValueError, TypeError, KeyError):
+            # There is none, or it was written before marks held an epoch.
+            return -1
+    return epochs.pop() if len(epochs) == 1 else -1
+
+
 def random_id(random: Random) -> Uuid:
     """An id as Kafka makes them: none of the reserved ones, and none whose text looks like an option."""
     while True:
@@ -190,7 +204,9 @@ def _open_directory(disk: Disk, path: str, cluster_id: str, node_id: int, random
             raise LogDirError(f"{path} is in use by another process, which holds its {LOCK} file.")
         meta = read_meta_properties(disk, path)
         if meta is None:
-            meta = _format(disk, path, MetaProperties(cluster_id, node_id, random_id(random)))
+            refuse_logs(disk, path)
+            meta = MetaProperties(cluster_id, node_id, random_id(random))
+            write_meta_properties(disk, path, meta)
         _check_owner(path, meta, cluster_id, node_id)
         return LogDirectory(disk, path, meta.directory_id, lock)
     except OSError as error:
@@ -203,15 +219,13 @@ def _open_directory(disk: Disk, path: str, cluster_id: str, node_id: int, random
         raise
 
 
-def _format(disk: Disk, path: str, meta: MetaProperties) -> MetaProperties:
+def refuse_logs(disk: Disk, path: str) -> None:
     """A directory is made ours only while it holds no logs: those could be anybody's."""
     for name in disk.list(path):
         if parse_directory(name) is not None and disk.is_directory(posixpath.join(path, name)):
             raise LogDirError(
                 f"{path} holds logs (such as {name}) but no {META_PROPERTIES}, so nobody knows whose they are."
             )
-    write_meta_properties(disk, path, meta)
-    return meta
 
 
 def _check_owner(path: str, meta: MetaProperties, cluster_id: str, node_id: int) -> None:

@@ -16,8 +16,8 @@ SOURCE = ROOT / "src"
 MOLDAU = SOURCE / "moldau"
 
 SERVER_SIDE = (
-    "node.py", "server", "replica", "coordinator", "controller", "raft", "storage", "metadata", "timeline", "protocol",
-    "config", "metrics", "deferred.py", "types.py",
+    "node", "server", "replica", "coordinator", "controller", "raft", "storage", "metadata", "timeline", "protocol",
+    "links", "config", "metrics", "deferred.py", "types.py",
 )  # fmt: skip
 
 

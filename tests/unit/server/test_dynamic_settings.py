@@ -23,8 +23,8 @@ def change(image: MetadataImage, name: str, value: str) -> tuple[MetadataDelta, 
 
 def test_a_setting_without_effect_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     static = BrokerConfig.parse({"num.io.threads": "9"})
-    services: Any = SimpleNamespace(config=static, replicas=SimpleNamespace(defaults_changed=lambda _defaults: None))
-    dynamic = DynamicConfig(static, services)
+    services: Any = SimpleNamespace(config=static)
+    dynamic = DynamicConfig(static, services, None)
     with caplog.at_level(logging.WARNING, "moldau.server"):
         delta, image = change(EMPTY_IMAGE, "num.network.threads", "7")
         dynamic.on_image(delta, image)

@@ -9,6 +9,7 @@ from typing import Final
 
 from moldau.server.apis.add_offsets_to_txn import ADD_OFFSETS_TO_TXN
 from moldau.server.apis.add_partitions_to_txn import ADD_PARTITIONS_TO_TXN
+from moldau.server.apis.add_raft_voter import ADD_RAFT_VOTER
 from moldau.server.apis.allocate_producer_ids import ALLOCATE_PRODUCER_IDS
 from moldau.server.apis.alter_configs import ALTER_CONFIGS, CONTROLLER_ALTER_CONFIGS
 from moldau.server.apis.alter_partition import ALTER_PARTITION
@@ -16,6 +17,7 @@ from moldau.server.apis.alter_partition_reassignments import ALTER_PARTITION_REA
 from moldau.server.apis.alter_replica_log_dirs import ALTER_REPLICA_LOG_DIRS
 from moldau.server.apis.api_versions import API_VERSIONS
 from moldau.server.apis.assign_replicas_to_dirs import ASSIGN_REPLICAS_TO_DIRS
+from moldau.server.apis.begin_quorum_epoch import BEGIN_QUORUM_EPOCH
 from moldau.server.apis.broker_heartbeat import BROKER_HEARTBEAT
 from moldau.server.apis.broker_registration import BROKER_REGISTRATION
 from moldau.server.apis.consumer_group_describe import CONSUMER_GROUP_DESCRIBE
@@ -31,12 +33,16 @@ from moldau.server.apis.describe_configs import DESCRIBE_CONFIGS
 from moldau.server.apis.describe_groups import DESCRIBE_GROUPS
 from moldau.server.apis.describe_log_dirs import DESCRIBE_LOG_DIRS
 from moldau.server.apis.describe_producers import DESCRIBE_PRODUCERS
+from moldau.server.apis.describe_quorum import DESCRIBE_QUORUM
 from moldau.server.apis.describe_topic_partitions import DESCRIBE_TOPIC_PARTITIONS
 from moldau.server.apis.describe_transactions import DESCRIBE_TRANSACTIONS
 from moldau.server.apis.elect_leaders import ELECT_LEADERS
+from moldau.server.apis.end_quorum_epoch import END_QUORUM_EPOCH
 from moldau.server.apis.end_txn import END_TXN
 from moldau.server.apis.envelope import ENVELOPE
 from moldau.server.apis.fetch import FETCH
+from moldau.server.apis.fetch_metadata import FETCH_METADATA
+from moldau.server.apis.fetch_snapshot import FETCH_SNAPSHOT
 from moldau.server.apis.find_coordinator import FIND_COORDINATOR
 from moldau.server.apis.forwarding import forwarded
 from moldau.server.apis.heartbeat import HEARTBEAT
@@ -58,17 +64,15 @@ from moldau.server.apis.offset_delete import OFFSET_DELETE
 from moldau.server.apis.offset_fetch import OFFSET_FETCH
 from moldau.server.apis.offset_for_leader_epoch import OFFSET_FOR_LEADER_EPOCH
 from moldau.server.apis.produce import PRODUCE
+from moldau.server.apis.remove_raft_voter import REMOVE_RAFT_VOTER
 from moldau.server.apis.sync_group import SYNC_GROUP
 from moldau.server.apis.txn_offset_commit import TXN_OFFSET_COMMIT
 from moldau.server.apis.unregister_broker import UNREGISTER_BROKER
 from moldau.server.apis.update_features import UPDATE_FEATURES
+from moldau.server.apis.update_raft_voter import UPDATE_RAFT_VOTER
+from moldau.server.apis.vote import VOTE
 from moldau.server.apis.write_txn_markers import WRITE_TXN_MARKERS
 from moldau.server.dispatch import Api
-
-# The raft room's rows, to be joined here. Of these a broker offers DescribeQuorum, AddRaftVoter and RemoveRaftVoter,
-# with `forwarded` around them; all of them stand in the controllers' table, Fetch (of the metadata log) included.
-_RAFT_AT_BROKERS: Final[tuple[Api, ...]] = ()
-_RAFT_AT_CONTROLLERS: Final[tuple[Api, ...]] = ()
 
 BROKER_APIS: Final[tuple[Api, ...]] = (
     PRODUCE,
@@ -116,7 +120,9 @@ BROKER_APIS: Final[tuple[Api, ...]] = (
     CONSUMER_GROUP_DESCRIBE,
     LIST_CONFIG_RESOURCES,
     DESCRIBE_TOPIC_PARTITIONS,
-    *_RAFT_AT_BROKERS,
+    forwarded(DESCRIBE_QUORUM),
+    forwarded(ADD_RAFT_VOTER),
+    forwarded(REMOVE_RAFT_VOTER),
 )
 
 CONTROLLER_APIS: Final[tuple[Api, ...]] = (
@@ -140,5 +146,13 @@ CONTROLLER_APIS: Final[tuple[Api, ...]] = (
     ALLOCATE_PRODUCER_IDS,
     CONTROLLER_REGISTRATION,
     ASSIGN_REPLICAS_TO_DIRS,
-    *_RAFT_AT_CONTROLLERS,
+    FETCH_METADATA,
+    VOTE,
+    BEGIN_QUORUM_EPOCH,
+    END_QUORUM_EPOCH,
+    DESCRIBE_QUORUM,
+    FETCH_SNAPSHOT,
+    ADD_RAFT_VOTER,
+    REMOVE_RAFT_VOTER,
+    UPDATE_RAFT_VOTER,
 )
