@@ -1,0 +1,139 @@
+"""`moldau cluster start` and `moldau start --nodes`: several nodes under one command, and nothing left of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from moldau import KafkaConsumer, KafkaProducer, TopicPartition
+
+PATIENCE = 120.0
+
+
+class Started:
+    """The command, waited for until it says `ready`."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "moldau", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line.startswith("ready "):
+            self.process.kill()
+            raise AssertionError(self.process.communicate()[1])
+        self.bootstrap = line.removeprefix("ready ").strip()
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
+        """Exit status, and what else it said."""
+        self.process.send_signal(number)
+        said, complained = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, said, complained
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Started]]:
+    begun: list[Started] = []
+
+    def start(*arguments: str) -> Started:
+        begun.append(Started(*arguments))
+        return begun[-1]
+
+    yield start
+    for each in begun:
+        if each.process.poll() is None:
+            each.process.kill()
+        each.process.communicate()
+
+
+def node_pids(data: Path) -> list[int]:
+    return [int(path.read_text()) for path in sorted(data.glob("node-*/pid"))]
+
+
+def alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1][:3]
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("nodes", [1])
+def test_a_cluster_that_is_stopped_comes_back_with_everything(
+    start: Callable[..., Started], tmp_path: Path, nodes: int
+) -> None:
+    data = tmp_path / "data"
+    first = start("cluster", "start", "--nodes", str(nodes), "--port", "0", "--data", str(data))
+    assert len(first.bootstrap.split(",")) == nodes
+    with KafkaProducer(bootstrap_servers=first.bootstrap) as producer:
+        producer.send("rivers", b"vltava", partition=0).get(60)
+    pids = node_pids(data)
+    assert len(pids) == nodes
+    assert first.end() == (0, "", "")
+    assert not any(map(alive, pids))
+    cluster_id = json.loads((data / "cluster.json").read_text())["cluster_id"]
+    again = start("cluster", "start", "--data", str(data))
+    assert again.bootstrap == first.bootstrap
+    where = TopicPartition("rivers", 0)
+    with KafkaConsumer(bootstrap_servers=again.bootstrap, auto_offset_reset="earliest") as consumer:
+        consumer.assign([where])
+        (record,) = consumer.poll(60_000)[where]
+        assert record.value == b"vltava"
+    assert again.end(signal.SIGINT) == (0, "", "")
+    for id in range(1, nodes + 1):
+        assert f"cluster.id={cluster_id}" in (data / f"node-{id}" / "data" / "meta.properties").read_text()
+
+
+def test_a_killed_supervisor_takes_its_nodes_along(start: Callable[..., Started], tmp_path: Path) -> None:
+    command = start("cluster", "start", "--nodes", "1", "--port", "0", "--data", str(tmp_path))
+    (pid,) = node_pids(tmp_path)
+    os.kill(pid, signal.SIGSTOP)
+    command.process.kill()
+    wait_until(lambda: not alive(pid))
+    assert (tmp_path / "node-1" / "data" / "meta.properties").exists()
+
+
+def test_a_node_that_dies_is_told_and_not_replaced(start: Callable[..., Started], tmp_path: Path) -> None:
+    command = start("cluster", "start", "--nodes", "1", "--port", "0", "--data", str(tmp_path))
+    (pid,) = node_pids(tmp_path)
+    os.kill(pid, signal.SIGKILL)
+    _, complained = command.process.communicate(timeout=PATIENCE)
+    assert command.process.returncode == 1
+    assert complained.startswith("moldau: Node 1 was killed by SIGKILL; the others go on. Its log is ")
+    assert complained.endswith("moldau: No node is left.\n")
+
+
+def test_a_node_that_cannot_start_ends_the_command(tmp_path: Path) -> None:
+    words = ["cluster", "start", "--nodes", "1", "--port", "0", "--data", str(tmp_path), "--set", "no.such.setting=1"]
+    done = subprocess.run([sys.executable, "-m", "moldau", *words], capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no.such.setting" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_does_not_fit_what_is_there(start: Callable[..., Started], tmp_path: Path) -> None:
+    start("cluster", "start", "--nodes", "1", "--port", "0", "--data", str(tmp_path)).end()
+    for words, sentence in (
+        (["start", "--nodes", "2", "server.properties"], "makes the nodes of a cluster by itself"),
+        (["start", "--nodes", "2", "--listen", "0.0.0.0:9092"], "listens at 127.0.0.1 only"),
+        (["start", "--nodes", "2", "--data", str(tmp_path / "node-1" / "data")], "is that of a single node"),
+        (["cluster", "start", "--port", "1", "--data", str(tmp_path)], "holds a cluster at port"),
+    ):
+        done = subprocess.run([sys.executable, "-m", "moldau", *words], capture_output=True, text=True, timeout=60)
+        assert done.returncode in (1, 2)
+        assert sentence in done.stderr
