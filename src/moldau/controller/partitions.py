@@ -191,14 +191,20 @@ class PartitionControl:
             len(members) > 1 or current.leader_recovery_state == LeaderRecoveryState.RECOVERED
         ):
             return ErrorCode.INVALID_REQUEST
-        if not all(self._may_join(replica) for replica in isr):
+        if not all(self._may_join(replica, current) for replica in isr):
             return ErrorCode.INELIGIBLE_REPLICA
         return None
 
-    def _may_join(self, replica: BrokerState) -> bool:
-        """A replica counts as in sync only as the incarnation the leader has seen fetching; -1 does not say which."""
+    def _may_join(self, replica: BrokerState, current: PartitionRegistration) -> bool:
+        """A replica counts as in sync only as the incarnation the leader has seen fetching; -1 does not say which. One
+        on a lost disk has first to report where it began anew."""
         broker = self._brokers.registrations.get(replica.broker_id)
-        return broker is not None and broker.is_active and replica.broker_epoch in (-1, broker.epoch)
+        return (
+            broker is not None
+            and broker.is_active
+            and replica.broker_epoch in (-1, broker.epoch)
+            and broker.has_online_directory(current.directory(broker.id))
+        )
 
 
 def _wanted_isr(partition: RequestPartitionData, version: int) -> list[BrokerState]:

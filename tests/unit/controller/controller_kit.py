@@ -18,6 +18,7 @@ from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.features import supported_features
 from moldau.metadata.image import MetadataImage
 from moldau.metadata.loader import MetadataLoader
+from moldau.metadata.partition_registration import PartitionRegistration
 from moldau.metadata.records import VersionedRecord
 from moldau.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from moldau.protocol.messages.broker_registration import (
@@ -345,11 +346,23 @@ def show(image: MetadataImage) -> str:
         for index, state in sorted(image.topics.by_name[name].partitions.items()):
             lines.append(
                 f"{name}-{index} leader {state.leader} epoch {state.leader_epoch}"
-                f" isr {_numbers(state.isr)} of {_numbers(state.replicas)}"
+                f" isr {_numbers(state.isr)} of {_numbers(state.replicas)}" + _peculiar(state)
             )
     for resource, settings in sorted(image.configs.resources.items()):
         lines += [f"{resource.name or 'brokers'}: {key}={value}" for key, value in sorted(settings.items())]
     return "\n".join(lines)
+
+
+def _peculiar(state: PartitionRegistration) -> str:
+    """What most partitions do not have."""
+    lists = {
+        "adding": state.adding_replicas,
+        "removing": state.removing_replicas,
+        "eligible": state.elr,
+        "last led by": state.last_known_elr,
+    }
+    words = [f" {word} {_numbers(brokers)}" for word, brokers in lists.items() if brokers]
+    return "".join(words) + (" recovering" if state.leader_recovery_state else "")
 
 
 def _numbers(brokers: Sequence[int]) -> str:
