@@ -45,6 +45,8 @@ _EARLIEST_LOCAL: Final = -4
 # While a throttle holds partitions back it is looked at this often.
 _THROTTLED_SECONDS: Final = 0.1
 _SHORTEST_SECONDS: Final = 0.001
+# How long a request waits for the disk.
+_DISK_SECONDS: Final = 0.1
 
 
 class Fetcher:
@@ -57,6 +59,7 @@ class Fetcher:
         self._busy = False
         self._timer: TimerHandle | None = None
         self._resume_at = 0.0
+        self._forcing_until = 0.0
         self.closed = False
 
     def follow(self, key: PartitionKey, following: Following) -> None:
@@ -92,6 +95,8 @@ class Fetcher:
         if now < self._resume_at:
             self._send_later(self._resume_at - now)
             return
+        if self._waits_for_disk(now):
+            return
         wanted, pause = self._wanted(now)
         address = self._fetchers.address(self.source) if wanted else None
         if not wanted or address is None:
@@ -106,6 +111,19 @@ class Fetcher:
         timeout = config.replica_socket_timeout_ms / 1000
         answer = self._fetchers.peers.ask(address, request, timeout=timeout, lane=self._lane)
         answer.then(lambda response, error: self._answered(response, error))
+
+    def _waits_for_disk(self, now: float) -> bool:
+        """What is being forced to disk is there in a moment. A request without it would keep its producers waiting
+        until that is answered; so it is waited for, but not for ever."""
+        if all(following.is_forced for following in self.partitions.values()):
+            self._forcing_until = 0.0
+            return False
+        if not self._forcing_until:
+            self._forcing_until = now + _DISK_SECONDS
+        if now >= self._forcing_until:
+            return False
+        self._send_later(self._forcing_until - now)
+        return True
 
     def _send_later(self, seconds: float) -> None:
         self._cancel_timer()
@@ -177,7 +195,11 @@ class Fetcher:
                 self._failed(f"broker {self.source} refused a fetch: {error_code(response.error_code).name}")
             self._over()
         else:
-            work = self._fetchers.slicer.run(self._take(response), lambda: not self.closed)
+            try:
+                work = self._fetchers.slicer.run(self._take(response), lambda: not self.closed)
+            except Exception as failure:
+                self._taken(failure)
+                return
             if isinstance(work, Deferred):
                 work.then(lambda _, failure: self._taken(failure))
             else:
@@ -253,8 +275,8 @@ class Fetcher:
             self._fetchers.peers.ask(address, request, timeout=timeout, lane=self._lane).then(told)
 
         def told(answer: ListOffsetsResponse | None, error: BaseException | None) -> None:
-            if answer is None:
-                self._sought(key, following, error)
+            if answer is None or not answer.topics or not answer.topics[0].partitions:
+                self._sought(key, following, error or MoldauError("the answer does not say it"))
                 return
             partition = answer.topics[0].partitions[0]
             if partition.error_code != ErrorCode.NONE:
@@ -285,7 +307,8 @@ class Fetcher:
             return
         if error is None:
             try:
-                following.out_of_range(leader_start, leader_end)
+                if not following.out_of_range(leader_start, leader_end):
+                    error = MoldauError("it is where we go on")
             except StorageError as failure:
                 error = failure
         if error is not None:

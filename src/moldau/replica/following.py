@@ -24,8 +24,8 @@ from moldau.types import NO_EPOCH, Buffer
 
 logger = logging.getLogger("moldau.replica")
 
-# Appended in one go. Of one-record batches this is a millisecond or two of work.
-_PORTION: Final = 128 << 10
+# Appended in one go: less than a millisecond of work, and one entry in the index at most.
+_PORTION: Final = 32 << 10
 _PREFIX: Final = Struct(">qi")
 
 
@@ -155,11 +155,11 @@ class Following:
         log.local.truncate_to(offset)
         self.changed = True
 
-    def out_of_range(self, leader_start: int, leader_end: int) -> None:
+    def out_of_range(self, leader_start: int, leader_end: int) -> bool:
         """The leader has no record where we wanted to go on, and has told where its log begins and ends.
 
         It may end before ours, after an election that lost records; or it begins behind our end, because we were away
-        for long or have lost our disk.
+        for long or have lost our disk. False if it is neither, and nothing has changed.
         """
         log, place = self.partition.log, self.partition.topic_partition
         self.changed = True
@@ -169,6 +169,9 @@ class Following:
         elif leader_start > log.log_end_offset:
             logger.info("%s goes on at offset %d, where its leader begins", place, leader_start)
             log.local.truncate_fully_and_start_at(leader_start)
+        else:
+            return False
+        return True
 
 
 def portions(records: memoryview, limit: int) -> Iterator[tuple[int, int]]:

@@ -167,6 +167,10 @@ class LogMoves:
         future, portion = move.future, _portion(move)
 
         def copied(size: int | None, error: BaseException | None) -> None:
+            if error is not None and move.source.durability.cuts != move.cuts:
+                # A follower's log was cut while it was read: what was read is nothing, and all is copied anew.
+                self._step(move)
+                return
             if error is not None:
                 self._failed(move, error)
                 return

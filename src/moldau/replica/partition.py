@@ -102,8 +102,7 @@ class Partition:
         self._take(state)
         self.is_leader = True
         others = [replica for replica in state.replicas if replica != self._broker_id]
-        known = {} if newly else self.followers
-        self.followers = {replica: known.get(replica) or Follower(replica) for replica in others}
+        self.followers = {replica: self.followers.get(replica) or Follower(replica) for replica in others}
         self.config_changed()
         if new_epoch:
             self.log.begin_epoch(state.leader_epoch)

@@ -285,13 +285,15 @@ class Cluster:
 
     # ------------------------------------------------------------------------------------------------------- topics
 
-    def create(self, replicas: tuple[int, ...], isr: tuple[int, ...] | None = None, **configs: str) -> bytes:
+    def create(
+        self, replicas: tuple[int, ...], isr: tuple[int, ...] | None = None, partitions: int = 1, **configs: str
+    ) -> bytes:
         topic_id = self.chance.bytes(16)
         isr = replicas if isr is None else isr
-        records = [
-            TopicRecord(name=TOPIC, topic_id=topic_id),
+        records: list[Any] = [TopicRecord(name=TOPIC, topic_id=topic_id)]
+        records += [
             PartitionRecord(
-                partition_id=0,
+                partition_id=index,
                 topic_id=topic_id,
                 replicas=list(replicas),
                 isr=list(isr),
@@ -299,7 +301,8 @@ class Cluster:
                 leader_epoch=0,
                 partition_epoch=0,
                 directories=[UNASSIGNED_DIRECTORY] * len(replicas),
-            ),
+            )
+            for index in range(partitions)
         ]
         for name, value in configs.items():
             records.append(self.setting(name, value))

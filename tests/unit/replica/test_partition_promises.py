@@ -155,6 +155,14 @@ def test_a_reader_whose_log_left_ours_is_told_where(
     assert found == diverging if diverging is not None else isinstance(found, LogRead)
 
 
+def test_what_is_before_the_start_is_out_of_range_whatever_the_epochs_say(epochs: Stage) -> None:
+    epochs.lead(5, replicas=(1,))
+    epochs.log.local.advance_log_start(4)
+    with pytest.raises(KafkaError) as error:
+        epochs.read(3, fetched_epoch=0)
+    assert refused(error) is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
 def test_an_epoch_we_cannot_speak_of_is_out_of_range(epochs: Stage) -> None:
     with pytest.raises(KafkaError) as error:
         epochs.read(3, fetched_epoch=9)

@@ -165,9 +165,10 @@ def test_a_log_is_not_cut_to_its_high_watermark(make: Any) -> None:
     cluster.run_until(lambda: outcome.acknowledged)
     assert cluster.brokers[2].log.high_watermark == 0, "it was not told yet"
     # The follower restarts at this very moment, and follows again; then the leader is lost for good.
+    cluster.cuts |= {(1, 2), (2, 1)}
     cluster.start(2)
     cluster.run_until(lambda: cluster.brokers[2].partition is not None and len(cluster.brokers[2].replication.fetchers))
-    cluster.run(0.01)
+    cluster.run(0.5)
     assert cluster.brokers[2].log.log_end_offset == 1
     cluster.crash(1)
     cluster.elect(2, (2,))
@@ -393,6 +394,30 @@ def test_a_durable_topic_is_acknowledged_when_it_is_on_every_disk(make: Any) -> 
     second = cluster.brokers[2].produce(b"y")
     cluster.run(1)
     assert second.acknowledged
+    cluster.converge()
+
+
+def test_what_is_on_its_way_to_the_disk_is_not_left_out_of_the_next_fetch(make: Any) -> None:
+    """Else it would have to wait until that is answered, however little the disk takes."""
+    cluster = make(2)
+    cluster.create((1, 2), partitions=2, flush_messages="1")
+    cluster.run(1)
+    for _ in range(5):
+        begin = cluster.schedule.clock.now_us
+        outcome = cluster.brokers[1].produce(b"x")
+        cluster.run_until(lambda outcome=outcome: outcome.acknowledged)
+        assert cluster.schedule.clock.now_us - begin < 150_000
+    cluster.converge()
+
+
+def test_fetchers_share_the_partitions_of_a_source(make: Any) -> None:
+    cluster = make(2, num_replica_fetchers="2")
+    cluster.create((1, 2), partitions=4)
+    outcome = cluster.brokers[1].produce(b"x")
+    cluster.run(1)
+    assert outcome.acknowledged
+    assert len(cluster.brokers[1].services.fetch_sessions) == 2
+    assert len(cluster.brokers[2].replication.fetchers) == 4
     cluster.converge()
 
 
