@@ -181,19 +181,21 @@ class Schedule(Story):
             self.wait("10")
 
     def somebody_starts(self) -> None:
+        """Refused while its old session lasts. A process that is not let in has no data to lose."""
         self.world.quorum.commit()
         for number in sorted(self.silent):
-            how = self.random.choice(["clean", "unclean"])
-            registered = number in self.world.image.cluster.brokers
             if self.random.random() < 0.5:
                 continue
-            if how == "unclean" and self.eligible:
-                self.happened(lambda data, _, number=number: data.lose(number))  # type: ignore[misc]
-                # Even if it is refused now, it comes again with nothing to show.
+            if self.random.random() < 0.5 or number not in self.world.image.cluster.brokers:
                 self.forgetful.add(number)
-            if number in self.forgetful or not registered:
-                how = "unclean"
-            self.start(str(number), how)
+            before = len(self.events)
+            if number in self.forgetful and self.eligible:
+                self.happened(lambda data, _, number=number: data.lose(number))  # type: ignore[misc]
+            try:
+                self.start(str(number), "unclean" if number in self.forgetful else "clean")
+            except KafkaError:
+                del self.events[before:]
+                raise
             self.forgetful.discard(number)
 
     def somebody_leaves(self) -> None:
@@ -356,7 +358,7 @@ class Reader:
             allowed = (
                 self.state.configs.unclean_election_enabled(topic.name)
                 or any(offset in asked for asked in self.schedule.unclean)
-                or (self.schedule.eligible and was.last_known_elr == (after.leader,) and not was.isr and not was.elr)
+                or (was.last_known_elr == (after.leader,) and not was.isr and after.leader_recovery_state)
             )
             assert allowed, ("nothing lost", offset, has, committed, was, after)
             self.data.committed[key] = has
