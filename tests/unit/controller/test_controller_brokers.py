@@ -122,7 +122,7 @@ def test_a_topic_that_prefers_to_be_available_is_not() -> None:
     world.heartbeat(2, want_fence=True)
     world.heartbeat(1, want_fence=True)
     world.heartbeat(2)
-    assert _orders(world) == "orders-0 leader 2 epoch 2 isr 2 of 1,2"
+    assert _orders(world) == "orders-0 leader 2 epoch 2 isr 2 of 1,2 recovering"
 
 
 def test_a_new_incarnation_starts_without_leaderships() -> None:

@@ -194,7 +194,7 @@ def test_an_unclean_election_needs_someone_alive() -> None:
     world.heartbeat(1, want_fence=True)
     assert show(world.image).splitlines()[-1] == "orders-0 leader -1 epoch 1 isr 1 of 1,2"
     assert _elect(world, 1, [0]) == [ErrorCode.NONE]
-    assert show(world.image).splitlines()[-1] == "orders-0 leader 2 epoch 2 isr 2 of 1,2"
+    assert show(world.image).splitlines()[-1] == "orders-0 leader 2 epoch 2 isr 2 of 1,2 recovering"
     state = world.image.topics.partition("orders", 0)
     assert state is not None
     assert state.leader_recovery_state == 1
