@@ -79,13 +79,14 @@ def topic_to_write(name: str, attempts: float = CREATION_ATTEMPTS, *, create: bo
 
 
 def deliver(
-    batches: Mapping[TopicPartition, bytes], *, acks: int = ALL
+    batches: Mapping[TopicPartition, bytes], *, acks: int = ALL, transactional_id: str | None = None
 ) -> Conversation[dict[TopicPartition, int | KafkaError]]:
     """Sends one batch per partition; gives the offset each was written at, or why it was not."""
 
     def build(view: ClusterView, group: Mapping[TopicPartition, bytes]) -> Ask:
         ids = {name: view.topic(name).id for name in {where.topic for where in group}}
         request = ProduceRequest(
+            transactional_id=transactional_id,
             acks=acks,
             timeout_ms=_REQUEST_TIMEOUT_MS,
             topic_data=[

@@ -22,3 +22,19 @@ class VirtualClock:
 
     def monotonic(self) -> float:
         return self.now_us / 1_000_000
+
+
+class HostClock:
+    """A machine's own idea of what time it is. Durations are the same everywhere."""
+
+    __slots__ = ("_world", "ahead_ms")
+
+    def __init__(self, world: VirtualClock, ahead_ms: int = 0) -> None:
+        self._world = world
+        self.ahead_ms = ahead_ms
+
+    def now_ms(self) -> int:
+        return self._world.now_ms() + self.ahead_ms
+
+    def monotonic(self) -> float:
+        return self._world.monotonic()

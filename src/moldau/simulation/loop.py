@@ -60,13 +60,22 @@ class Schedule:
         heapq.heappush(self._events, event)
         return event
 
+    def add_again(self, event: Event) -> None:
+        """One that had to wait, now."""
+        self._order += 1
+        event.when_us, event.order = self.clock.now_us, self._order
+        heapq.heappush(self._events, event)
+
     def step(self) -> bool:
         """Runs the next event; False if there is none."""
         while self._events:
             event = heapq.heappop(self._events)
-            callback, event.callback = event.callback, None
-            if callback is None or not event.loop.alive:
+            if event.callback is None or not event.loop.alive:
                 continue
+            if event.loop.paused:
+                event.loop.held.append(event)
+                continue
+            callback, event.callback = event.callback, None
             self._move_to(event.when_us)
             self.steps += 1
             try:
@@ -111,6 +120,9 @@ class SimulatedLoop:
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
         self.alive = True
+        # Stopped for a while (SIGSTOP): what should have happened happens when it goes on, in the order it came.
+        self.paused = False
+        self.held: list[Event] = []
         # Told once, when the process ends by a power cut in the middle of a step.
         self.on_power_cut: Callable[[], None] = lambda: None
 
@@ -139,6 +151,13 @@ class SimulatedLoop:
 
     def stop(self) -> None:
         self.alive = False
+
+    def go_on(self) -> None:
+        """After a pause."""
+        self.paused = False
+        held, self.held = self.held, []
+        for event in held:
+            self._schedule.add_again(event)
 
     def power_cut(self) -> None:
         self.alive = False

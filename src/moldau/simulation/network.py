@@ -66,7 +66,8 @@ class Fabric:
     def __init__(self, chance: SeededRandom) -> None:
         self._chance = chance
         self._listeners: dict[tuple[str, int], SimulatedListener] = {}
-        self._cuts: set[frozenset[str]] = set()
+        # From a host to another, each way by itself.
+        self._cuts: set[tuple[str, str]] = set()
         self._held: list[tuple[SimulatedTransport, bytes | None]] = []
         self._open: dict[SimulatedTransport, None] = {}
         self._next_port = _FIRST_FREE_PORT
@@ -75,9 +76,11 @@ class Fabric:
 
     # ------------------------------------------------------------------------------------------------ bad days
 
-    def cut(self, one: str, other: str) -> None:
-        """Nothing passes between two hosts until `mend`."""
-        self._cuts.add(frozenset((one, other)))
+    def cut(self, one: str, other: str, *, one_way: bool = False) -> None:
+        """Nothing passes between two hosts until `mend`; one way: nothing from the first to the second."""
+        self._cuts.add((one, other))
+        if not one_way:
+            self._cuts.add((other, one))
 
     def mend(self) -> None:
         self._cuts.clear()
@@ -150,7 +153,7 @@ class Fabric:
 
     def carry(self, end: SimulatedTransport, data: bytes | None) -> None:
         """Brings bytes, or the news that there will be no more, to `end`."""
-        if frozenset((end.local[0], end.peer[0])) in self._cuts:
+        if (end.peer[0], end.local[0]) in self._cuts:
             self._held.append((end, data))
             return
         if self.drop_chance and self._chance.happens(self.drop_chance):
@@ -165,7 +168,8 @@ class Fabric:
     def _find(self, caller: SimulatedTransport) -> None:
         if not caller.is_open:
             return
-        if frozenset((caller.local[0], caller.peer[0])) in self._cuts:
+        here, there = caller.local[0], caller.peer[0]
+        if (here, there) in self._cuts or (there, here) in self._cuts:
             caller.loop.call_later(1.0, lambda: self._find(caller))
             return
         listener = self._listeners.get(caller.peer)

@@ -7,7 +7,7 @@ given the same one (see world).
 from __future__ import annotations
 
 from moldau.simulation.chance import SeededRandom
-from moldau.simulation.clock import VirtualClock
+from moldau.simulation.clock import HostClock, VirtualClock
 from moldau.simulation.disk import SimulatedDisk
 from moldau.simulation.loop import Schedule, SimulatedLoop
 from moldau.simulation.network import Fabric, SimulatedNetwork
@@ -25,16 +25,17 @@ class SimulatedRuntime:
         schedule: Schedule | None = None,
         fabric: Fabric | None = None,
         disk: SimulatedDisk | None = None,
+        ahead_ms: int = 0,
     ) -> None:
         chance = SeededRandom(seed)
         self.schedule = schedule or Schedule(VirtualClock())
-        self.clock = self.schedule.clock
+        self.clock = HostClock(self.schedule.clock, ahead_ms)
         self.loop = SimulatedLoop(self.schedule)
         self.random = chance.fork("random")
         self.workers = SimulatedWorkers(self.loop, chance.fork("workers"))
         self.fabric = fabric or Fabric(chance.fork("network"))
         self.network = SimulatedNetwork(self.fabric, self.loop, host)
-        self.disk = disk or SimulatedDisk(self.clock, chance.fork("disk"))
+        self.disk = disk or SimulatedDisk(self.schedule.clock, chance.fork("disk"))
 
     def die(self) -> None:
         self.loop.alive = False

@@ -8,7 +8,7 @@ a durable log gives an idempotent producer no reason to be refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from moldau.client.admin.offsets import EARLIEST, FoundOffset, IsolationLevel, list_offsets
 from moldau.client.conversation import Conversation, Learn, Pause, retrying
@@ -118,21 +118,24 @@ def read_back(where: TopicPartition) -> Conversation[tuple[int, list[Found]]]:
     found: list[Found] = []
     position = start.offset
     while True:
-        part, position, end = yield from retrying(_fetch(where, position), final=())
+        part, position, end = yield from retrying(reading(where, position), final=())
         found += part
         if position >= end:
             return start.offset, found
 
 
-def _fetch(where: TopicPartition, position: int) -> Callable[[], Conversation[tuple[list[Found], int, int]]]:
+def reading(
+    where: TopicPartition, position: int, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+) -> Callable[[], Conversation[tuple[list[Found], int, int]]]:
+    """The records from a position on, as many as come in one answer; where to go on, and the high watermark."""
+
     def attempt() -> Conversation[tuple[list[Found], int, int]]:
         view: ClusterView = yield Learn([where.topic])
         limits = FetchLimits(max_wait_ms=0, partition_bytes=64 * 1024)
-        ask = fetch_request(view, {where: position}, limits, IsolationLevel.READ_UNCOMMITTED, view.leader(where))
-        response = yield ask
-        answers = read_fetch(view, {where: position}, response, IsolationLevel.READ_UNCOMMITTED)
+        response: Any = yield fetch_request(view, {where: position}, limits, isolation, view.leader(where))
+        answers = read_fetch(view, {where: position}, response, isolation)
         if not answers:
-            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, f"A fetch of {where} brought nothing.")
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"A fetch of {where} brought nothing.")
         (answer,) = answers
         if answer.error is not ErrorCode.NONE:
             raise KafkaError(answer.error)

@@ -24,6 +24,7 @@ from moldau.simulation.disk import SimulatedDisk
 from moldau.simulation.loop import Schedule
 from moldau.simulation.network import Fabric
 from moldau.simulation.runtime import SimulatedRuntime
+from moldau.storage.log_dirs import MetaProperties, write_meta_properties
 
 
 class Violation(AssertionError):
@@ -54,16 +55,22 @@ class World:
         if error is not None:
             error.add_note(f"seed {self.seed}, {self.clock.monotonic():.6f} s after the beginning")
 
-    def machine(self, host: str, settings: Mapping[str, str]) -> Machine:
-        machine = Machine(self, host, settings)
+    def machine(self, host: str, settings: Mapping[str, str], *, cluster_id: str | None = None) -> Machine:
+        """`cluster_id` formats its disks for a cluster of several; a machine alone does that by itself."""
+        machine = Machine(self, host, settings, cluster_id)
         self.machines.append(machine)
         return machine
 
-    def process(self, host: str, disk: SimulatedDisk | None = None) -> SimulatedRuntime:
+    def process(self, host: str, disk: SimulatedDisk | None = None, ahead_ms: int = 0) -> SimulatedRuntime:
         """A new process on a host. Each has its own chance: ids do not repeat after a restart."""
         self._processes += 1
         return SimulatedRuntime(
-            f"{self.seed}/{host}/{self._processes}", host=host, schedule=self.schedule, fabric=self.fabric, disk=disk
+            f"{self.seed}/{host}/{self._processes}",
+            host=host,
+            schedule=self.schedule,
+            fabric=self.fabric,
+            disk=disk,
+            ahead_ms=ahead_ms,
         )
 
     def run_until(self, done: Callable[[], bool], seconds: float = 600.0) -> None:
@@ -103,15 +110,17 @@ class _Tracebacks(logging.Handler):
 class Machine:
     """A host with a disk, on which a node runs or not. `lives` counts the starts, `cuts` the losses of power."""
 
-    def __init__(self, world: World, host: str, settings: Mapping[str, str]) -> None:
+    def __init__(self, world: World, host: str, settings: Mapping[str, str], cluster_id: str | None) -> None:
         self._world = world
+        self._cluster_id = cluster_id
         self.host = host
         self.settings = dict(settings)
-        self.disk = SimulatedDisk(world.clock, world.chance.fork(f"{host}/disk"))
-        for directory in self.settings["log.dirs"].split(","):
-            # Made by whoever set the machine up, long ago.
-            self.disk.make_directories(directory)
-            self.disk.sync_directory("/")
+        # Of its wall clock before the world's.
+        self.ahead_ms = 0
+        self._disks = 0
+        # What is done to a node before it starts, such as to watch it.
+        self.prepare: Callable[[Node], None] = lambda node: None
+        self.disk = self._new_disk()
         self.runtime: SimulatedRuntime | None = None
         self.node: Node | None = None
         self.is_serving = False
@@ -120,6 +129,25 @@ class Machine:
         self.lives = 0
         self.cuts = 0
         self._failure: BaseException | None = None
+
+    def _new_disk(self) -> SimulatedDisk:
+        self._disks += 1
+        name = f"{self.host}/disk" + (f"/{self._disks}" if self._disks > 1 else "")
+        disk = SimulatedDisk(self._world.clock, self._world.chance.fork(name))
+        for directory in self.settings["log.dirs"].split(","):
+            # Made by whoever set the machine up, long ago.
+            disk.make_directories(directory)
+            disk.sync_directory("/")
+            if self._cluster_id is not None:
+                directory_id = self._world.chance.fork(f"{name}/id").bytes(16)
+                meta = MetaProperties(self._cluster_id, int(self.settings["node.id"]), directory_id)
+                write_meta_properties(disk, directory, meta)
+        return disk
+
+    def lose_disk(self) -> None:
+        """With the process that used it. The next start finds an empty one."""
+        self._died()
+        self.disk = self._new_disk()
 
     @property
     def is_running(self) -> bool:
@@ -133,7 +161,7 @@ class Machine:
         return self._failure or (self.node.failure if self.node is not None else None)
 
     def start(self) -> None:
-        runtime = self.runtime = self._world.process(self.host, self.disk)
+        runtime = self.runtime = self._world.process(self.host, self.disk, self.ahead_ms)
         runtime.loop.on_power_cut = self._power_is_gone
         self.lives += 1
         self._failure = None
@@ -143,6 +171,7 @@ class Machine:
     def _start(self, runtime: SimulatedRuntime) -> None:
         try:
             self.node = Node(BrokerConfig.parse(self.settings), runtime)
+            self.prepare(self.node)
             self.node.start(self._serving)
         except Exception as error:
             self._failure = error
@@ -170,6 +199,15 @@ class Machine:
             self.runtime.die()
         self.node = self.runtime = None
         self.is_serving = self.is_stopping = False
+
+    def pause(self) -> None:
+        """As SIGSTOP does: time goes on without it."""
+        if self.runtime is not None:
+            self.runtime.loop.paused = True
+
+    def go_on(self) -> None:
+        if self.runtime is not None and self.runtime.loop.paused:
+            self.runtime.loop.go_on()
 
     def stop(self) -> None:
         """A clean stop; `is_running` tells when it is over."""

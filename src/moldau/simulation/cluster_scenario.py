@@ -1,0 +1,255 @@
+"""A cluster of three that loses machines, connections and disks while clients write, copy and read.
+
+One seed decides everything, as in `scenario`. Topics have three replicas of which two must have a record before it is
+acknowledged; nothing is forced to disk. While faults come and go, producers write, a transactional program copies, a
+reader follows. What must be true then, and once the faults are over, is in `ledger`, `copier` and `cluster_watch`:
+
+- no acknowledged record is lost, repeated or out of order;
+- the copy holds every record once, under read_committed, and committed offsets never go back;
+- what a reader has seen below the high watermark stays, and the high watermark it is shown never goes back;
+- one leader per epoch, of partitions and of the quorum; committed metadata is the same everywhere;
+- once the faults are over the work ends and the replicas become alike, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from moldau.client.admin.offsets import IsolationLevel
+from moldau.client.admin.topics import NewTopic, create_topics
+from moldau.client.conversation import Conversation, Learn, Pause, retrying
+from moldau.deferred import Deferred
+from moldau.errors import ErrorCode, KafkaError
+from moldau.simulation.client import SimulatedClient
+from moldau.simulation.cluster_faults import Faults
+from moldau.simulation.cluster_watch import Watch
+from moldau.simulation.copier import Copier
+from moldau.simulation.ledger import Broken, Ledger
+from moldau.simulation.workload import Producer, read_back, reading
+from moldau.simulation.world import Machine, Violation, World
+from moldau.types import TopicPartition
+
+CLUSTER_ID: Final = "c2ltdWxhdGVkY2x1c3Rlcg"
+SOURCE: Final = "source"
+COPY: Final = "copy"
+_PARTITIONS: Final = 2
+_TOPIC_SETTINGS: Final = {"min.insync.replicas": "2"}
+_SETTINGS: Final[Mapping[str, str]] = {
+    "log.dirs": "/data",
+    "process.roles": "broker,controller",
+    "controller.listener.names": "CONTROLLER",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+    # Small, so that a short run sees what a long life brings.
+    "log.index.size.max.bytes": "512",
+    "log.segment.bytes": "20000",
+    "metadata.log.max.record.bytes.between.snapshots": "3000",
+    "log.retention.check.interval.ms": "500",
+}
+_LONGEST_SECONDS: Final = 7200.0
+# How long a cluster may need to be whole again when nothing is wrong any more.
+_RECOVERY_SECONDS: Final = 300.0
+
+
+def node_settings(number: int, nodes: int) -> dict[str, str]:
+    voters = ",".join(f"{each}@node-{each}:9093" for each in range(1, nodes + 1))
+    return {
+        **_SETTINGS,
+        "node.id": str(number),
+        "listeners": f"PLAINTEXT://node-{number}:9092,CONTROLLER://node-{number}:9093",
+        "controller.quorum.voters": voters,
+        "broker.rack": f"rack-{number}",
+    }
+
+
+@dataclass(slots=True)
+class ClusterReport:
+    """What a run came to."""
+
+    seconds: float = 0.0
+    acknowledged: int = 0
+    copied: int = 0
+    transactions: int = 0
+    failovers: int = 0
+    steps: int = 0
+    faults: list[str] = field(default_factory=list)
+
+
+class ClusterScenario:
+    def __init__(self, world: World, *, nodes: int = 3, requests: int = 40, faults: int = 6) -> None:
+        self._world = world
+        self._chance = world.chance.fork("scenario")
+        self._machines: list[Machine] = [
+            world.machine(f"node-{number}", node_settings(number, nodes), cluster_id=CLUSTER_ID)
+            for number in range(1, nodes + 1)
+        ]
+        self._watch = Watch(self._machines)
+        self._client_process = world.process("client")
+        self._bootstrap = [(machine.host, 9092) for machine in self._machines]
+        self._ledger = Ledger()
+        self._requests = requests
+        self._producing = 0
+        self._reading = True
+        self._seen: dict[tuple[TopicPartition, int], bytes] = {}
+        self._faults = Faults(
+            self._machines,
+            world.fabric,
+            self._client_process.loop,
+            self._chance.fork("faults"),
+            lambda: self._watch.in_sync,
+            faults,
+        )
+        self._source = [TopicPartition(SOURCE, index) for index in range(_PARTITIONS)]
+        self._copy = [TopicPartition(COPY, index) for index in range(_PARTITIONS)]
+
+    def run(self) -> ClusterReport:
+        world = self._world
+        for machine in self._machines:
+            machine.start()
+        self._until(lambda: all(machine.is_serving for machine in self._machines), _RECOVERY_SECONDS)
+        for name in (SOURCE, COPY):
+            self._client("admin").run(_creating(name))
+        copier = Copier("copier", self._source, self._copy, self._chance.fork("copier"), lambda: not self._producing)
+        work = [self._start_producer(f"p{number}") for number in range(2)]
+        copying = self._client("copier").start(copier.run(), _LONGEST_SECONDS)
+        follower = self._client("reader").start(self._follow(), _LONGEST_SECONDS)
+        self._faults.begin()
+        self._until(lambda: self._faults.over and all(outcome.settled for outcome in work), _LONGEST_SECONDS)
+        self._heal()
+        self._until(lambda: copying.settled, _RECOVERY_SECONDS)
+        self._reading = False
+        self._until(lambda: follower.settled, _RECOVERY_SECONDS)
+        for outcome in (*work, copying, follower):
+            outcome.then(_check_outcome)
+        self._until(lambda: self._watch.converged, _RECOVERY_SECONDS)
+        self._watch.check_replicas()
+        self._verify()
+        return ClusterReport(
+            world.clock.monotonic(),
+            self._ledger.acknowledged,
+            len(self._ledger.partitions),
+            copier.committed + copier.aborted,
+            self._watch.failovers,
+            world.schedule.steps,
+            self._faults.done,
+        )
+
+    def _until(self, done: Any, seconds: float) -> None:
+        def looked() -> bool:
+            self._watch.look()
+            return bool(done())
+
+        self._world.run_until(looked, seconds)
+
+    def _heal(self) -> None:
+        fabric = self._world.fabric
+        fabric.mend()
+        fabric.drop_chance, fabric.slow_chance = 0.0, 0.02
+        for machine in self._machines:
+            machine.disk.heal()
+            machine.go_on()
+            if not machine.is_running:
+                machine.start()
+
+    # --------------------------------------------------------------------------------------------------- workload
+
+    def _client(self, name: str) -> SimulatedClient:
+        return SimulatedClient(self._client_process, self._bootstrap, name)
+
+    def _start_producer(self, name: str) -> Deferred[Any]:
+        producer = Producer(name, self._source, self._ledger, self._chance.fork(name), leisure=0.5)
+        self._producing += 1
+
+        def ended(_value: object, _error: BaseException | None) -> None:
+            self._producing -= 1
+
+        outcome = self._client(name).start(producer.run(self._requests), _LONGEST_SECONDS)
+        outcome.then(ended)
+        return outcome
+
+    def _follow(self) -> Conversation[None]:
+        """Reads what is committed as it comes; nothing it has seen may change."""
+        positions = dict.fromkeys(self._source, 0)
+        watermarks = dict.fromkeys(self._source, 0)
+        while self._reading:
+            for where, position in positions.items():
+                found, following, high_watermark = yield from retrying(reading(where, position), final=())
+                for record in found:
+                    self._seen[where, record.offset] = record.value
+                if high_watermark < position:
+                    raise Broken(f"the high watermark of {where} went back to {high_watermark}; {position} were read")
+                watermarks[where] = max(watermarks[where], high_watermark)
+                positions[where] = following
+            yield Pause(1, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
+
+    # ----------------------------------------------------------------------------------------------- in the end
+
+    def _verify(self) -> None:
+        client = self._client("verifier")
+        for where in self._source:
+            start, found = client.run(read_back(where))
+            if start != 0:
+                raise Broken(f"loss in {where}: it begins at offset {start}")
+            self._ledger.partition(where).check(found)
+            values = {record.offset: record.value for record in found}
+            for (place, offset), value in self._seen.items():
+                if place == where and values.get(offset) != value:
+                    raise Broken(f"a reader saw {value[:40]!r} at offset {offset} of {where}, which is not there any more")
+        self._verify_copy(client)
+
+    def _verify_copy(self, client: SimulatedClient) -> None:
+        written = [value for account in self._ledger.partitions.values() for value in account.sent]
+        present = {
+            record.value for where in self._source for record in client.run(read_back(where))[1]
+        }
+        copied: list[bytes] = []
+        for where in self._copy:
+            copied += client.run(_committed_values(where))
+        if len(copied) != len(set(copied)):
+            twice = next(value for value in copied if copied.count(value) > 1)
+            raise Broken(f"exactly once: {twice[:40]!r} was copied twice")
+        if set(copied) != present:
+            missing = present - set(copied)
+            sentence = f"{len(missing)} records were not copied" if missing else "records were copied that are not there"
+            raise Broken(f"exactly once: {sentence} (of {len(written)} sent)")
+
+
+def _committed_values(where: TopicPartition) -> Conversation[list[bytes]]:
+    values: list[bytes] = []
+    position = 0
+    while True:
+        found, following, _ = yield from retrying(
+            reading(where, position, IsolationLevel.READ_COMMITTED), final=()
+        )
+        values += [record.value for record in found]
+        if following == position:
+            return values
+        position = following
+
+
+def _creating(name: str) -> Conversation[None]:
+    topic = NewTopic(name, _PARTITIONS, 3, dict(_TOPIC_SETTINGS))
+    failures = 0
+    while True:
+        (outcome,) = yield from retrying(lambda: create_topics([topic]), final=())
+        if outcome.error is None or outcome.error.code is ErrorCode.TOPIC_ALREADY_EXISTS:
+            break
+        yield Pause(failures, outcome.error)
+        failures += 1
+    yield from retrying(lambda: _known(name), final=())
+
+
+def _known(name: str) -> Conversation[None]:
+    yield Learn([name], anew=True)
+
+
+def _check_outcome(_value: object, error: BaseException | None) -> None:
+    if error is not None:
+        raise Violation(f"a client gave up: {error}") from error
+
+
+def run_cluster(seed: int | str, *, nodes: int = 3, requests: int = 40, faults: int = 6) -> ClusterReport:
+    with World(seed) as world:
+        return ClusterScenario(world, nodes=nodes, requests=requests, faults=faults).run()

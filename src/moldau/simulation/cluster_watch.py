@@ -1,0 +1,133 @@
+"""What must hold at every moment of a cluster's life, seen from inside all of its nodes.
+
+- one leader per epoch: of the quorum, and of every partition.
+- committed metadata: whatever two nodes take for committed at an offset is the same.
+- acknowledged view: the high watermark a leader shows to readers never lies behind one shown in an earlier epoch.
+
+And at the end, when the faults are over:
+
+- convergence: every replica is in sync, and holds the same bytes as its leader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from moldau.metadata.committed import CommittedBatch, MetadataSnapshot
+from moldau.node import Node
+from moldau.simulation.ledger import Broken
+from moldau.simulation.world import Machine
+from moldau.types import NO_LEADER
+
+
+class Watch:
+    def __init__(self, machines: Sequence[Machine]) -> None:
+        self._machines = machines
+        self._quorum_leaders: dict[int, int] = {}
+        self._partition_leaders: dict[tuple[str, int, int], int] = {}
+        self._committed: dict[int, bytes] = {}
+        self.failovers = 0
+        for machine in machines:
+            machine.prepare = self._observe
+
+    def _observe(self, node: Node) -> None:
+        node.quorum.register(_Listener(self, node))
+
+    # ---------------------------------------------------------------------------------------------- while it happens
+
+    def quorum_led(self, epoch: int, leader: int) -> None:
+        known = self._quorum_leaders.setdefault(epoch, leader)
+        if known != leader:
+            raise Broken(f"one leader per epoch: the quorum has {known} and {leader} in epoch {epoch}")
+
+    def committed(self, node: int, batch: CommittedBatch) -> None:
+        said = repr((batch.epoch, batch.last_offset, batch.records)).encode()
+        known = self._committed.setdefault(batch.base_offset, said)
+        if known != said:
+            raise Broken(f"committed metadata: node {node} has something else at offset {batch.base_offset}")
+
+    def look(self) -> None:
+        """At those who hold themselves to be leaders."""
+        for machine in self._machines:
+            node = machine.node
+            if node is None or not machine.is_serving:
+                continue
+            for partition in node.replicas.partitions():
+                if partition.is_leader:
+                    name, index = partition.topic_partition
+                    key = (name, index, partition.leader_epoch)
+                    known = self._partition_leaders.get(key)
+                    if known is None:
+                        self._partition_leaders[key] = node.quorum.node_id
+                        self.failovers += 1
+                    elif known != node.quorum.node_id:
+                        raise Broken(
+                            f"one leader per epoch: {name}-{index} has {known} and {node.quorum.node_id} in epoch {key[2]}"
+                        )
+
+    # ------------------------------------------------------------------------------------------------- at the end
+
+    @property
+    def in_sync(self) -> bool:
+        """Whether every partition has a leader and all of its replicas in sync, as every node has heard."""
+        nodes = [machine.node for machine in self._machines if machine.is_serving and machine.node is not None]
+        if len(nodes) < len(self._machines):
+            return False
+        images = [node.metadata.image for node in nodes]
+        if len({image.offset for image in images}) != 1:
+            return False
+        return all(
+            state.leader != NO_LEADER and len(state.isr) == len(state.replicas)
+            for topic in images[0].topics.by_name.values()
+            for state in topic.partitions.values()
+        )
+
+    @property
+    def converged(self) -> bool:
+        """In sync, and every replica has come as far as its leader."""
+        return self.in_sync and all(
+            len({(p.log.log_end_offset, p.log.high_watermark) for p in replicas}) == 1 for replicas in self._replicas()
+        )
+
+    def check_replicas(self) -> None:
+        for replicas in self._replicas():
+            contents = [_bytes_of(partition) for partition in replicas]
+            if any(content != contents[0] for content in contents):
+                raise Broken(f"convergence: the replicas of {replicas[0].topic_partition} are not alike")
+
+    def _replicas(self) -> Iterable[list[Any]]:
+        found: dict[Any, list[Any]] = {}
+        for machine in self._machines:
+            if machine.node is not None:
+                for partition in machine.node.replicas.partitions():
+                    found.setdefault(partition.topic_partition, []).append(partition)
+        return found.values()
+
+
+def _bytes_of(partition: Any) -> bytes:
+    """From the log's start on: segments may be cut at other places."""
+    log = partition.log
+    parts = []
+    for segment in log.segments.all():
+        file = segment.open_file()
+        parts.append(bytes(file.read(0, segment.size)))
+    return b"".join(parts)
+
+
+class _Listener:
+    """One node's ear at its quorum."""
+
+    def __init__(self, watch: Watch, node: Node) -> None:
+        self._watch = watch
+        self._node = node
+
+    def on_snapshot(self, snapshot: MetadataSnapshot, *, more: bool) -> None:
+        pass
+
+    def on_commit(self, batch: CommittedBatch, *, more: bool) -> None:
+        self._watch.committed(self._node.quorum.node_id, batch)
+
+    def on_leader(self, leader_id: int, epoch: int) -> None:
+        if leader_id >= 0:
+            self._watch.quorum_led(epoch, leader_id)
