@@ -35,7 +35,7 @@ CLUSTER_ID: Final = "c2ltdWxhdGVkY2x1c3Rlcg"
 SOURCE: Final = "source"
 COPY: Final = "copy"
 _PARTITIONS: Final = 2
-_TOPIC_SETTINGS: Final = {"min.insync.replicas": "2"}
+_TOPIC_SETTINGS: Final = {"min.insync.replicas": "2", "internal.segment.bytes": "20000"}
 _SETTINGS: Final[Mapping[str, str]] = {
     "log.dirs": "/data",
     "process.roles": "broker,controller",
@@ -44,7 +44,6 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "transaction.state.log.num.partitions": "1",
     # Small, so that a short run sees what a long life brings.
     "log.index.size.max.bytes": "512",
-    "log.segment.bytes": "20000",
     "metadata.log.max.record.bytes.between.snapshots": "3000",
     "log.retention.check.interval.ms": "500",
 }
@@ -196,14 +195,14 @@ class ClusterScenario:
             values = {record.offset: record.value for record in found}
             for (place, offset), value in self._seen.items():
                 if place == where and values.get(offset) != value:
-                    raise Broken(f"a reader saw {value[:40]!r} at offset {offset} of {where}, which is not there any more")
+                    raise Broken(
+                        f"a reader saw {value[:40]!r} at offset {offset} of {where}, which is not there any more"
+                    )
         self._verify_copy(client)
 
     def _verify_copy(self, client: SimulatedClient) -> None:
         written = [value for account in self._ledger.partitions.values() for value in account.sent]
-        present = {
-            record.value for where in self._source for record in client.run(read_back(where))[1]
-        }
+        present = {record.value for where in self._source for record in client.run(read_back(where))[1]}
         copied: list[bytes] = []
         for where in self._copy:
             copied += client.run(_committed_values(where))
@@ -212,7 +211,9 @@ class ClusterScenario:
             raise Broken(f"exactly once: {twice[:40]!r} was copied twice")
         if set(copied) != present:
             missing = present - set(copied)
-            sentence = f"{len(missing)} records were not copied" if missing else "records were copied that are not there"
+            sentence = (
+                f"{len(missing)} records were not copied" if missing else "records were copied that are not there"
+            )
             raise Broken(f"exactly once: {sentence} (of {len(written)} sent)")
 
 
@@ -220,9 +221,7 @@ def _committed_values(where: TopicPartition) -> Conversation[list[bytes]]:
     values: list[bytes] = []
     position = 0
     while True:
-        found, following, _ = yield from retrying(
-            reading(where, position, IsolationLevel.READ_COMMITTED), final=()
-        )
+        found, following, _ = yield from retrying(reading(where, position, IsolationLevel.READ_COMMITTED), final=())
         values += [record.value for record in found]
         if following == position:
             return values

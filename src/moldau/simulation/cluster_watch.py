@@ -16,6 +16,7 @@ from typing import Any
 
 from moldau.metadata.committed import CommittedBatch, MetadataSnapshot
 from moldau.node import Node
+from moldau.protocol.message import Message
 from moldau.simulation.ledger import Broken
 from moldau.simulation.world import Machine
 from moldau.types import NO_LEADER
@@ -26,7 +27,7 @@ class Watch:
         self._machines = machines
         self._quorum_leaders: dict[int, int] = {}
         self._partition_leaders: dict[tuple[str, int, int], int] = {}
-        self._committed: dict[int, bytes] = {}
+        self._committed: dict[int, tuple[int, int, list[Message]]] = {}
         self.failovers = 0
         for machine in machines:
             machine.prepare = self._observe
@@ -42,7 +43,7 @@ class Watch:
             raise Broken(f"one leader per epoch: the quorum has {known} and {leader} in epoch {epoch}")
 
     def committed(self, node: int, batch: CommittedBatch) -> None:
-        said = repr((batch.epoch, batch.last_offset, batch.records)).encode()
+        said = (batch.epoch, batch.last_offset, list(batch.records))
         known = self._committed.setdefault(batch.base_offset, said)
         if known != said:
             raise Broken(f"committed metadata: node {node} has something else at offset {batch.base_offset}")
@@ -55,16 +56,15 @@ class Watch:
                 continue
             for partition in node.replicas.partitions():
                 if partition.is_leader:
-                    name, index = partition.topic_partition
-                    key = (name, index, partition.leader_epoch)
-                    known = self._partition_leaders.get(key)
-                    if known is None:
-                        self._partition_leaders[key] = node.quorum.node_id
-                        self.failovers += 1
-                    elif known != node.quorum.node_id:
-                        raise Broken(
-                            f"one leader per epoch: {name}-{index} has {known} and {node.quorum.node_id} in epoch {key[2]}"
-                        )
+                    self._partition_led(*partition.topic_partition, partition.leader_epoch, node.quorum.node_id)
+
+    def _partition_led(self, topic: str, index: int, epoch: int, leader: int) -> None:
+        known = self._partition_leaders.get((topic, index, epoch))
+        if known is None:
+            self._partition_leaders[topic, index, epoch] = leader
+            self.failovers += 1
+        elif known != leader:
+            raise Broken(f"one leader per epoch: {topic}-{index} has {known} and {leader} in epoch {epoch}")
 
     # ------------------------------------------------------------------------------------------------- at the end
 

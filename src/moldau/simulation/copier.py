@@ -108,7 +108,9 @@ class Copier:
             positions[where] = self._seen[where] = position
         return positions
 
-    def _read(self, positions: Mapping[TopicPartition, int]) -> Conversation[tuple[list[bytes], dict[TopicPartition, int]]]:
+    def _read(
+        self, positions: Mapping[TopicPartition, int]
+    ) -> Conversation[tuple[list[bytes], dict[TopicPartition, int]]]:
         values: list[bytes] = []
         after: dict[TopicPartition, int] = {}
         for where, position in positions.items():
@@ -181,4 +183,3 @@ class Copier:
             # Transaction version 2: every transaction has an epoch of its own.
             self._producer = ProducerId(answer.producer_id, answer.producer_epoch)
             self._sequences.clear()
-

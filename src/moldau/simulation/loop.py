@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 import logging
 from collections.abc import Callable
+from math import ceil
 from typing import Final
 
 from moldau.simulation.clock import VirtualClock
@@ -130,7 +131,8 @@ class SimulatedLoop:
         self._schedule.add(0, self, callback)
 
     def call_later(self, delay_seconds: float, callback: Callable[[], None]) -> Event:
-        return self._schedule.add(round(delay_seconds * 1_000_000), self, callback)
+        # Never early, as with a real one: whoever looks at the clock then finds that the time has come.
+        return self._schedule.add(ceil(delay_seconds * 1_000_000), self, callback)
 
     def call_from_thread(self, callback: Callable[[], None]) -> None:
         self._schedule.add(0, self, callback)
