@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from moldau.simulation.chance import SeededRandom
@@ -86,12 +87,12 @@ class Faults:
     def _kill(self) -> None:
         machine = self._some()
         machine.kill()
-        self._later(_DOWN_SECONDS, machine.start)
+        self._later(_DOWN_SECONDS, lambda: _switch_on(machine))
 
     def _kill_all(self) -> None:
         for machine in self._machines:
             machine.kill()
-            self._later(_DOWN_SECONDS, machine.start)
+            self._later(_DOWN_SECONDS, partial(_switch_on, machine))
 
     def _stop(self) -> None:
         machine = self._some()
@@ -99,9 +100,10 @@ class Faults:
         self._later((8.0, 20.0), lambda: self._restart(machine))
 
     def _restart(self, machine: Machine) -> None:
-        # Whoever has not stopped by then is not waited for.
-        machine.kill()
-        machine.start()
+        if machine.is_stopping:
+            # Whoever has not stopped by then is not waited for.
+            machine.kill()
+        _switch_on(machine)
 
     def _pause(self) -> None:
         machine = self._some()
@@ -115,14 +117,14 @@ class Faults:
             return
         machine = self._some()
         machine.lose_power()
-        self._later(_DOWN_SECONDS, machine.start)
+        self._later(_DOWN_SECONDS, lambda: _switch_on(machine))
 
     def _lose_disk(self) -> None:
         if not self._alone():
             return
         machine = self._some()
         machine.lose_disk()
-        self._later(_DOWN_SECONDS, machine.start)
+        self._later(_DOWN_SECONDS, lambda: _switch_on(machine))
 
     def _alone(self) -> bool:
         """Nothing else is wrong: this machine's records are on the others, too."""
@@ -138,7 +140,7 @@ class Faults:
         machine = self._some()
         machine.ahead_ms = self._chance.between(-3_600_000, 3_600_000)
         machine.kill()
-        self._later(_DOWN_SECONDS, machine.start)
+        self._later(_DOWN_SECONDS, lambda: _switch_on(machine))
 
     # ------------------------------------------------------------------------------------------------------ network
 
@@ -194,3 +196,9 @@ class Faults:
 
     def _between(self, low: float, high: float) -> float:
         return low + (high - low) * self._chance.fraction()
+
+
+def _switch_on(machine: Machine) -> None:
+    # Another fault may have come first.
+    if not machine.is_running:
+        machine.start()

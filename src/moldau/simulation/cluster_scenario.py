@@ -13,7 +13,7 @@ reader follows. What must be true then, and once the faults are over, is in `led
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -27,6 +27,7 @@ from moldau.simulation.cluster_faults import Faults
 from moldau.simulation.cluster_watch import Watch
 from moldau.simulation.copier import Copier
 from moldau.simulation.ledger import Broken, Ledger
+from moldau.simulation.loop import Stuck
 from moldau.simulation.workload import Producer, read_back, reading
 from moldau.simulation.world import Machine, Violation, World
 from moldau.types import TopicPartition
@@ -107,7 +108,7 @@ class ClusterScenario:
         world = self._world
         for machine in self._machines:
             machine.start()
-        self._until(lambda: all(machine.is_serving for machine in self._machines), _RECOVERY_SECONDS)
+        self._until("the first start", lambda: all(machine.is_serving for machine in self._machines), _RECOVERY_SECONDS)
         for name in (SOURCE, COPY):
             self._client("admin").run(_creating(name))
         copier = Copier("copier", self._source, self._copy, self._chance.fork("copier"), lambda: not self._producing)
@@ -115,14 +116,14 @@ class ClusterScenario:
         copying = self._client("copier").start(copier.run(), _LONGEST_SECONDS)
         follower = self._client("reader").start(self._follow(), _LONGEST_SECONDS)
         self._faults.begin()
-        self._until(lambda: self._faults.over and all(outcome.settled for outcome in work), _LONGEST_SECONDS)
+        self._until("the producers", lambda: self._faults.over and all(o.settled for o in work), _LONGEST_SECONDS)
         self._heal()
-        self._until(lambda: copying.settled, _RECOVERY_SECONDS)
+        self._until("the copier", lambda: copying.settled, _RECOVERY_SECONDS)
         self._reading = False
-        self._until(lambda: follower.settled, _RECOVERY_SECONDS)
+        self._until("the reader", lambda: follower.settled, _RECOVERY_SECONDS)
         for outcome in (*work, copying, follower):
             outcome.then(_check_outcome)
-        self._until(lambda: self._watch.converged, _RECOVERY_SECONDS)
+        self._until("all replicas in sync", lambda: self._watch.converged, _RECOVERY_SECONDS)
         self._watch.check_replicas()
         self._verify()
         return ClusterReport(
@@ -135,12 +136,15 @@ class ClusterScenario:
             self._faults.done,
         )
 
-    def _until(self, done: Any, seconds: float) -> None:
+    def _until(self, what: str, done: Callable[[], bool], seconds: float) -> None:
         def looked() -> bool:
             self._watch.look()
-            return bool(done())
+            return done()
 
-        self._world.run_until(looked, seconds)
+        try:
+            self._world.run_until(looked, seconds)
+        except Stuck as stuck:
+            raise Broken(f"progress: {what} ({stuck})") from stuck
 
     def _heal(self) -> None:
         fabric = self._world.fabric
