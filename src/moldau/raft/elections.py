@@ -180,7 +180,7 @@ class Elections:
         member = self._member
         role, now = member.role, member.now
         if isinstance(role, Unattached):
-            if member.is_voter and role.deadline <= now:
+            if member.may_stand and role.deadline <= now:
                 member.become_prospective()
                 self.count()
                 self.poll()
@@ -208,7 +208,7 @@ class Elections:
     def _poll_resigned(self, role: Resigned) -> None:
         member = self._member
         if role.deadline <= member.now:
-            if member.is_voter:
+            if member.may_stand:
                 member.become_prospective()
                 self.count()
                 self.poll()

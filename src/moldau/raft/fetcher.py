@@ -47,13 +47,13 @@ class Fetcher:
         if isinstance(role, Unattached):
             self._find_leader()
         elif isinstance(role, Follower):
-            if role.deadline <= now and member.is_voter:
+            if role.deadline <= now and member.may_stand:
                 member.become_prospective()
                 self._elections.count()
                 self._elections.poll()
             elif role.deadline <= now or member.connections.is_paused(role.leader_id, now):
                 # It does not answer. A voter's time runs out by itself; whoever only observes asks around.
-                if member.is_voter:
+                if member.may_stand:
                     self._fetch(role)
                 else:
                     self._find_leader()
@@ -80,7 +80,9 @@ class Fetcher:
         if not member.connections.is_idle or member.flushed < member.end.offset:
             return
         nodes = [(id, address) for id in member.voters.ids if id != member.key.id and (address := self._voter(id))]
-        nodes += [(_FIRST_SERVER - i, address) for i, address in enumerate(member.settings.bootstrap_servers)]
+        own = member.local.address(member.settings.listener)
+        servers = enumerate(member.settings.bootstrap_servers)
+        nodes += [(_FIRST_SERVER - i, address) for i, address in servers if address != own]
         free = [node for node in nodes if member.connections.is_free(node[0], member.now)]
         if free:
             node_id, address = free[member.chosen([address for _, address in free])]

@@ -225,7 +225,7 @@ class RaftMachine:
         elif isinstance(role, Candidate):
             yield role.deadline if role.retry is None else role.retry
         elif isinstance(role, Unattached | Follower):
-            if member.is_voter or (isinstance(role, Follower) and role.deadline > member.now):
+            if member.may_stand or (isinstance(role, Follower) and role.deadline > member.now):
                 yield role.deadline
         elif isinstance(role, Prospective | Resigned):
             yield role.deadline

@@ -98,6 +98,15 @@ class Member:
         return self.voters.has(self.key)
 
     @property
+    def may_stand(self) -> bool:
+        """Whether it may be elected. Also one that was removed, as long as that is not committed: perhaps no other log
+        is long enough to win, and then there would never be a leader again."""
+        if self.is_voter:
+            return True
+        uncommitted = self.history.last_offset
+        return uncommitted >= self.high_watermark and self.history.at(uncommitted)[0].has(self.key)
+
+    @property
     def leader_id(self) -> int:
         """The leader of this epoch as far as it is known; a leader that resigned is none."""
         leader_id = self.election.leader_id
@@ -194,7 +203,7 @@ class Member:
         self._persist(Election(self.epoch, self.key.id))
         version, voters = self.history.kraft_version, self.voters
         records = [leader_change(self.key.id, voters, granted_by, version)]
-        if version > 0 and (self.history.last_offset < 0 or voters.get(self.key.id) != self.local):
+        if version > 0 and self.is_voter and (self.history.last_offset < 0 or voters.get(self.key.id) != self.local):
             # The first leader brings what its directory was formatted with into the log.
             voters = voters.with_voter(self.local)
             records += [kraft_version_record(version), voters_record(voters)]

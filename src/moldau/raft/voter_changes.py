@@ -149,14 +149,15 @@ class VoterChanges:
     def committed(self) -> None:
         """The high watermark moved."""
         member, role = self._member, self._member.role
-        if not isinstance(role, Leader) or role.change is None:
+        if not isinstance(role, Leader):
             return
-        if role.change.offset is not None and role.change.offset < member.high_watermark:
+        change = role.change
+        if change is not None and change.offset is not None and change.offset < member.high_watermark:
             self._finish(role, _NONE)
-            if not member.is_voter:
-                # It wrote down that it is no voter any more, and others have that now.
-                member.become_resigned()
-                self._elections.poll()
+        if not member.is_voter and member.history.last_offset < member.high_watermark:
+            # The log says that it is no voter any more, and others have that now.
+            member.become_resigned()
+            self._elections.poll()
 
     def poll(self) -> None:
         role = self._member.role

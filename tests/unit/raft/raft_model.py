@@ -107,12 +107,16 @@ class Surroundings(Protocol):
 
     def witness(self, host: Host, effect: Effect) -> None: ...
 
+    def told(self, host: Host, news: LeaderChanged) -> None: ...
+
     def clock(self, host: Host) -> float: ...
 
 
 class Host:
     # How long the disk takes, in seconds.
     fsync_seconds = (0.001, 0.03)
+    # How many entries an answer carries at most.
+    most_entries = 8
 
     def __init__(
         self,
@@ -143,7 +147,6 @@ class Host:
         self.log = ModelLog(self.disk)
         self.delivered = self.log.start_offset
         self.digest = 0 if self.log.base is None else self.log.base.digest
-        self.heard: list[str] = []
         self._queue: deque[Effect] = deque()
         self._persisting = self._forcing = False
         self._cuts = 0
@@ -217,7 +220,7 @@ class Host:
         if isinstance(effect, Reply) and isinstance(effect.answer, FetchAnswer) and effect.answer.read_from is not None:
             answer, base = effect.answer, effect.answer.read_from
             assert base is not None
-            entries = self.log.entries[base - self.log.start_offset :][: self.random.between(1, 8)]
+            entries = self.log.entries[base - self.log.start_offset :][: self.random.between(1, self.most_entries)]
             end = base + len(entries)
             carried = Entries(
                 entries,
@@ -248,7 +251,7 @@ class Host:
                 if base is not None and base.end.offset > self.delivered:
                     self.delivered, self.digest = base.end.offset, base.digest
             elif isinstance(effect, LeaderChanged):
-                self.heard.append(f"leader {effect.leader_id} epoch {effect.epoch}")
+                self.world.told(self, effect)
             elif isinstance(effect, Fault):
                 raise AssertionError(f"node {self.id}: {effect.reason}")
 

@@ -18,11 +18,12 @@ from raft_model import Entry, Host
 
 from moldau.errors import ErrorCode
 from moldau.protocol.records import ControlType
-from moldau.raft.effects import AppendControl, Deliver, DeliverSnapshot, Effect, Reply, Send
+from moldau.raft.effects import AppendControl, Deliver, DeliverSnapshot, Effect, LeaderChanged, Reply, Send
 from moldau.raft.machine import RaftMachine
 from moldau.raft.member import RaftSettings
 from moldau.raft.messages import (
     AddVoterRequest,
+    BeginEpochRequest,
     RemoveVoterRequest,
     VersionsAnswer,
     VersionsRequest,
@@ -45,7 +46,8 @@ class Invariants:
     """What must hold whatever happens, checked as it happens."""
 
     def __init__(self) -> None:
-        self.leaders: dict[int, int] = {}
+        # By epoch: the node and which of its lives.
+        self.leaders: dict[int, tuple[int, int]] = {}
         self.votes: dict[tuple[ReplicaKey, int], ReplicaKey] = {}
         self.committed: list[tuple[int, object]] = []
         self.digests: list[int] = [0]
@@ -53,17 +55,18 @@ class Invariants:
     def witness(self, host: Host, effect: Effect) -> None:
         if isinstance(effect, AppendControl):
             if effect.records[0][0] is ControlType.LEADER_CHANGE:
-                self._one_leader_per_epoch(host, effect.epoch)
                 self._leaders_have_what_was_committed(host)
         elif isinstance(effect, Deliver):
             self._committed_logs_are_prefixes(host, effect.end_offset)
         elif isinstance(effect, DeliverSnapshot):
             self._snapshots_say_what_was_committed(host)
 
-    def _one_leader_per_epoch(self, host: Host, epoch: int) -> None:
-        if epoch in self.leaders:
-            raise Broken(f"one leader per epoch: {self.leaders[epoch]} and {host.id} lead epoch {epoch}")
-        self.leaders[epoch] = host.id
+    def leads(self, host: Host, epoch: int) -> None:
+        """It said so, to others or to its own controller."""
+        life = (host.id, host.incarnation)
+        first = self.leaders.setdefault(epoch, life)
+        if first != life:
+            raise Broken(f"one leader per epoch: {first[0]} and {host.id} lead epoch {epoch}")
 
     def _leaders_have_what_was_committed(self, host: Host) -> None:
         log = host.log
@@ -129,6 +132,15 @@ class RaftWorld:
         self.loss = self.random.choice([0.0, 0.02, 0.1, 0.25])
         self.repeats = self.random.choice([0.0, 0.05, 0.2])
         self.slow = self.random.choice([0.0, 0.05, 0.2])
+        # How often something happens, in milliseconds, and how often just when it hurts most.
+        self.pace = self.random.choice([200, 500, 1500])
+        self.malice = self.random.choice([0.0, 0.1, 0.3])
+        slow_disks = self.random.choice([0.0, 0.5, 1.0])
+        most_entries = self.random.choice([1, 2, 8])
+        for host in self.hosts.values():
+            host.most_entries = most_entries
+            if self.random.happens(slow_disks):
+                host.fsync_seconds = (0.02, self.random.choice([0.2, 0.8]))
 
     # ------------------------------------------------------------------------------------------------------------ time
 
@@ -155,6 +167,8 @@ class RaftWorld:
         request = send.request
         if isinstance(request, VoteRequest) and not request.pre_vote:
             self.checks.voted(host.local.key, request.epoch, host.local.key)
+        if isinstance(request, BeginEpochRequest):
+            self.checks.leads(host, request.epoch)
         target, token = self.hosts[send.address.port], (host.id, host.incarnation, send.id, request)
         self._log(f"{host.id} -> {target.id} {request}")
 
@@ -173,6 +187,9 @@ class RaftWorld:
         sender, _, _, request = token
         if isinstance(answer, VoteAnswer) and answer.granted and not request.pre_vote:
             self.checks.voted(host.local.key, request.epoch, request.candidate)
+            self._perhaps_crash(host)
+        if answer.standing.leader_id == host.id:
+            self.checks.leads(host, answer.standing.epoch)
         self._log(f"{sender} <- {host.id} {answer}")
         if sender in self.hosts:
             self._carry(host.id, sender, lambda: self._answered(token, answer))
@@ -200,10 +217,37 @@ class RaftWorld:
 
             self.at(delay, due)
 
+    def told(self, host: Host, news: LeaderChanged) -> None:
+        if news.leader_id == host.id:
+            self.checks.leads(host, news.epoch)
+
     def witness(self, host: Host, effect: Effect) -> None:
         if self._trace and not isinstance(effect, Send | Reply):
             self._log(f"{host.id}: {effect}")
         self.checks.witness(host, effect)
+        if isinstance(effect, AppendControl | Deliver):
+            self._perhaps_crash(host)
+
+    def _perhaps_crash(self, host: Host) -> None:
+        """Just after it voted, was elected or learnt that something is committed; perhaps others with it."""
+        if not self.is_faulty or not self.random.happens(self.malice):
+            return
+        incarnation = host.incarnation
+
+        def crash() -> None:
+            if host.incarnation == incarnation and host.is_up:
+                self._crash(host, self.random.choice([20, 500, 2000]))
+                for other in self.hosts.values():
+                    if other.is_up and self.random.happens(0.2):
+                        self._crash(other, self.random.choice([20, 500]))
+
+        self.at(self.random.choice([0, 0, 10, 100]) / 1000, crash)
+
+    def _crash(self, host: Host, down_ms: int) -> None:
+        if self.is_faulty:
+            self._log(f"{host.id} crashes")
+            host.crash()
+            self.at(self.random.below(down_ms) / 1000, lambda: self._restart(host))
 
     def _log(self, text: str) -> None:
         if self._trace:
@@ -241,14 +285,12 @@ class RaftWorld:
         if not self.is_faulty:
             return
         chance = self.random
-        self.at(chance.below(1500) / 1000, self._mischief)
+        self.at(chance.below(self.pace) / 1000, self._mischief)
         host = chance.choice(list(self.hosts.values()))
-        kind = chance.below(12 if self.dynamic else 10)
+        kind = chance.below(16 if self.dynamic else 10)
         if kind < 3:
             if host.is_up:
-                self._log(f"{host.id} crashes")
-                host.crash()
-                self.at(chance.below(3000) / 1000, lambda: self._restart(host))
+                self._crash(host, 3000)
         elif kind < 6:
             self._cut_links(host)
         elif kind < 7:
@@ -262,11 +304,9 @@ class RaftWorld:
             self._change_voters()
 
     def _all_crash(self) -> None:
-        self._log("all crash")
         for host in self.hosts.values():
             if host.is_up:
-                host.crash()
-                self.at(self.random.below(2000) / 1000, lambda host=host: self._restart(host))  # type: ignore[misc]
+                self._crash(host, 2000)
 
     def _restart(self, host: Host) -> None:
         if not host.is_up:
