@@ -1,6 +1,6 @@
-"""The metadata log and who may write it.
+"""The metadata log and who may write it: KRaft.
 
-`quorum` says what the controller and the loader may ask: append, be told what is committed, be told who leads. The
-rest of this room keeps that promise. `quorum_of_one` does it alone on one disk; a quorum of several voters takes its
-place behind the same interface, with the same files.
+`quorum` says what the controller and the loader may ask: append, be told what is committed, be told who leads.
+`raft_quorum` keeps that promise, alone or with others: it drives `machine`, which decides everything and does nothing,
+over `metadata_log`, the file of `quorum_state` and the other members (`correspondence`).
 """

@@ -35,7 +35,6 @@ class Delivery:
         self._news: deque[News] = deque()
         # Appended here and not yet delivered, oldest first.
         self._own: deque[CommittedBatch] = deque()
-        self._snapshot: SnapshotReader | None = None
         self._is_working = self._is_scheduled = False
 
     def begin(self, snapshot: SnapshotReader | None, *, more: bool) -> None:
@@ -64,10 +63,6 @@ class Delivery:
     def close(self) -> None:
         self._news.clear()
         self._own.clear()
-
-    @property
-    def is_behind(self) -> bool:
-        return bool(self._news)
 
     def _work(self, *, whole: bool = False) -> None:
         if self._is_working:
@@ -111,8 +106,7 @@ class Delivery:
             own.popleft()
         while own and own[0].base_offset == self.offset and own[0].last_offset < end_offset:
             self._hand_out(own.popleft(), end_offset)
-        if self.offset >= end_offset or not self._log.is_open:
-            self.offset = max(self.offset, end_offset) if not self._log.is_open else self.offset
+        if self.offset >= end_offset:
             return True
         data = self._log.read(self.offset, _READ_BYTES)
         for batch in decode_batches(data):

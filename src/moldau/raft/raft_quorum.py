@@ -101,10 +101,6 @@ class RaftQuorum:
     # --------------------------------------------------------------------------------------------------- what is known
 
     @property
-    def directory(self) -> str:
-        return self._log.directory
-
-    @property
     def leader_id(self) -> int:
         return -1 if self._machine is None else self._machine.member.leader_id
 
@@ -231,9 +227,7 @@ class RaftQuorum:
             return described
         self._membership.check_cluster(getattr(request, "cluster_id", None))
         answer: Deferred[Message] = Deferred()
-        # The answer is built when it is there; `token` finds its way back.
-        token = (answer, request, version)
-        self._run(machine.receive(request_from(request), token, self._now()))
+        self._run(machine.receive(request_from(request), (answer, request, version), self._now()))
         return answer
 
     def _tick(self) -> None:
@@ -371,7 +365,7 @@ class RaftQuorum:
         def done(_: object, error: BaseException | None) -> None:
             self._is_persisting = False
             if error is not None:
-                self._fault(MoldauError(f"the election cannot be written down in {self.directory}: {error}"))
+                self._fault(MoldauError(f"the election cannot be written down in {self._log.directory}: {error}"))
             elif self._machine is not None:
                 self._run(())
 

@@ -149,6 +149,8 @@ UNMENTIONED = {
     "uuids": "the generator writes it for arrays of ids at inflexible versions, which no message has today",
     "under_min_isr": "metrics: no room counts anything yet",
     "same_content": "how tests compare images",
+    "leader_address": "the way to the active controller is being built",
+    "leader_change_batch": "how tests write the beginning of an epoch",
     "max_entries": "how tests fill an index",
     "is_idle": "how tests wait for logs that are being given up",
 }

@@ -11,7 +11,7 @@ from typing import Any
 
 from raft_model import Host
 
-from moldau.raft.effects import AppendControl, Election, Force, Persist, Truncate
+from moldau.raft.effects import Persist, Truncate
 from moldau.raft.elections import Elections
 from moldau.raft.fetcher import Fetcher
 from moldau.raft.leadership import Leadership
@@ -19,7 +19,7 @@ from moldau.raft.log_view import EpochOffset
 from moldau.raft.machine import RaftMachine
 from moldau.raft.member import Member
 from moldau.raft.progress import Progress
-from moldau.raft.roles import Follower, Leader
+from moldau.raft.roles import Ballot, Follower, Leader
 from moldau.raft.voter_changes import VoterChanges
 
 
@@ -169,26 +169,7 @@ def changes_voters_before_the_last_change_is_committed() -> Any:
     return _replaced(VoterChanges, "_may_change", make)
 
 
-def keeps_the_voters_of_records_that_were_cut_off() -> Any:
-    return _replaced(Fetcher, "truncate_to", _without_history)
-
-
-def _without_history(original: Any) -> Any:
-    def truncate_to(self: Fetcher, end: int) -> None:
-        history = self._member.history
-        kept = history.cut
-        history.cut = lambda end_offset: None  # type: ignore[method-assign]
-        try:
-            original(self, end)
-        finally:
-            history.cut = kept  # type: ignore[method-assign]
-
-    return truncate_to
-
-
 def wins_with_half_of_the_votes() -> Any:
-    from moldau.raft.roles import Ballot
-
     def make(original: Any) -> Any:
         return property(lambda self: len(self.granted) >= max(1, len(self._votes) // 2))
 
@@ -206,7 +187,5 @@ MUTATIONS: tuple[Callable[[], Any], ...] = (
     appends_without_comparing_epochs,
     leads_its_epoch_again,
     changes_voters_before_the_last_change_is_committed,
-    keeps_the_voters_of_records_that_were_cut_off,
     wins_with_half_of_the_votes,
 )
-__all__ = ["MUTATIONS", "AppendControl", "Election", "Force"]

@@ -134,9 +134,9 @@ class RaftWorld:
         self.slow = self.random.choice([0.0, 0.05, 0.2])
         # How often something happens, in milliseconds, and how often just when it hurts most.
         self.pace = self.random.choice([200, 500, 1500])
-        self.malice = self.random.choice([0.0, 0.1, 0.3])
+        self.malice = self.random.choice([0.0, 0.1, 0.3, 0.6])
         slow_disks = self.random.choice([0.0, 0.5, 1.0])
-        most_entries = self.random.choice([1, 2, 8])
+        most_entries = self.random.choice([1, 1, 8])
         for host in self.hosts.values():
             host.most_entries = most_entries
             if self.random.happens(slow_disks):
@@ -344,6 +344,7 @@ class RaftWorld:
         self.is_faulty = False
         self._cut.clear()
         for host in self.hosts.values():
+            host.fsync_seconds, host.most_entries = Host.fsync_seconds, Host.most_entries
             self._restart(host)
 
     def _progress(self) -> None:
