@@ -71,15 +71,14 @@ def change_partition(
     """
     target = Assignment(current.replicas, current.removing_replicas, current.adding_replicas)
     target, wanted_isr = _finish_reassignment(assignment or target, current.isr if isr is None else isr)
-    minimum = None if min_isr is None else min(min_isr, len(target.replicas))
-    elr = _eligible(current, target.replicas, wanted_isr, minimum, incomplete)
+    elr = _eligible(current, target.replicas, wanted_isr, min_isr, incomplete)
     known = {**dict(zip(current.replicas, current.directories, strict=True)), **(directories or {})}
 
     def may_lead(replica: int) -> bool:
         return can_lead(replica) and brokers.has_online_directory(replica, known.get(replica))
 
     record = PartitionChangeRecord(partition_id=key.partition, topic_id=key.topic_id)
-    elected = _elect(current, target.replicas, wanted_isr, elr, election, may_lead, minimum)
+    elected = _elect(current, target.replicas, wanted_isr, elr, election, may_lead, min_isr)
     if elected.unclean:
         # The new leader may lack records that others have: nobody else counts as in sync with it, or eligible.
         wanted_isr, elr = (elected.leader,), ()
@@ -96,9 +95,9 @@ def change_partition(
 
     # Without eligible leaders, the last in-sync replica stays in the set even when it is gone: only it has everything
     # that was acknowledged.
-    if (wanted_isr or minimum is not None) and wanted_isr != current.isr:
+    if (wanted_isr or min_isr is not None) and wanted_isr != current.isr:
         record.isr = list(wanted_isr)
-    _set_eligible(record, current, elr, wanted_isr, minimum)
+    _set_eligible(record, current, elr, wanted_isr, min_isr)
     if recovery_state is not None and recovery_state != current.leader_recovery_state:
         record.leader_recovery_state = recovery_state
     _set_assignment(record, current, brokers, target, known)
@@ -112,7 +111,7 @@ def _elect(
     elr: tuple[int, ...],
     election: Election,
     may_lead: Callable[[int], bool],
-    minimum: int | None,
+    min_isr: int | None,
 ) -> _Elected:
     # Those who are eligible have everything only as long as nobody is in sync: a leader may have gone on since.
     complete = isr or elr
@@ -127,7 +126,7 @@ def _elect(
     for replica in replicas:
         if is_valid(replica):
             return _Elected(replica, False)
-    if minimum is not None and not complete and len(current.last_known_elr) == 1:
+    if min_isr is not None and not complete and len(current.last_known_elr) == 1:
         last_leader = current.last_known_elr[0]
         if last_leader in replicas and may_lead(last_leader):
             return _Elected(last_leader, True)
@@ -142,15 +141,13 @@ def _eligible(
     current: PartitionRegistration,
     replicas: tuple[int, ...],
     isr: tuple[int, ...],
-    minimum: int | None,
+    min_isr: int | None,
     incomplete: Container[int],
 ) -> tuple[int, ...]:
     """Those out of sync that have everything that was committed, in the order of the replicas."""
-    if minimum is None:
+    if min_isr is None:
         # The feature was switched off: who is eligible for a partition without anybody in sync is still needed.
         return () if isr or current.isr else current.elr
-    if len(isr) >= minimum:
-        return ()
     candidates = {*current.elr, *current.isr}.difference(isr)
     return tuple(replica for replica in replicas if replica in candidates and replica not in incomplete)
 
@@ -160,15 +157,18 @@ def _set_eligible(
     current: PartitionRegistration,
     elr: tuple[int, ...],
     isr: tuple[int, ...],
-    minimum: int | None,
+    min_isr: int | None,
 ) -> None:
-    if isr and (minimum is None or len(isr) >= minimum):
-        # The one who was just elected is enough to commit.
+    if isr and (min_isr is None or len(isr) >= min_isr):
+        # Those in sync, were it only the one who was just elected, are enough to commit without the others.
         elr = ()
     if elr != current.elr:
         record.eligible_leader_replicas = list(elr)
-    if minimum is not None and record.leader == NO_LEADER and current.has_leader and not current.last_known_elr:
+    if min_isr is not None and record.leader == NO_LEADER and current.has_leader and not current.last_known_elr:
         record.last_known_elr = [current.leader]
+    elif record.isr == [] and not current.has_leader and not current.last_known_elr:
+        # It was without a leader before the feature was switched on: the last in sync was the last to lead.
+        record.last_known_elr = list(current.isr[:1])
     elif record.leader >= 0 and current.last_known_elr:
         record.last_known_elr = []
 

@@ -34,15 +34,6 @@ class PartitionSet:
             for partition in partitions:
                 yield PartitionKey(topic_id, partition)
 
-    def __bool__(self) -> bool:
-        return len(self._topics) > 0
-
-    def __contains__(self, key: PartitionKey) -> bool:
-        return key.partition in self._topics.get(key.topic_id, ())
-
-    def of_topic(self, topic_id: Uuid) -> list[int]:
-        return sorted(self._topics.get(topic_id, ()))
-
     def add(self, key: PartitionKey) -> None:
         partitions = self._topics.get(key.topic_id)
         if partitions is None:

@@ -203,6 +203,13 @@ def test_a_leader_is_told_when_the_end_of_a_reassignment_takes_the_leadership() 
     assert world.image.topics.by_name["t"].partitions[0].replicas == (2, 3)
 
 
+def test_who_is_eligible_does_not_lead_while_somebody_is_in_sync() -> None:
+    """The one in sync cannot lead just now, but it may have committed what the other has not."""
+    state: ControllerState = World(brokers=(1, 2)).controller.state
+    current = PartitionRegistration((1, 2), (UNASSIGNED_DIRECTORY,) * 2, (1,), -1, 5, 9, elr=(2,))
+    assert change_partition(KEY, current, state.brokers, lambda broker: broker == 2, min_isr=2) is None
+
+
 def test_nothing_is_said_where_nothing_changes() -> None:
     current = _reassigning(
         replicas=(1, 2), directories=(UNASSIGNED_DIRECTORY,) * 2, removing_replicas=(), adding_replicas=()

@@ -261,6 +261,8 @@ def test_the_index_follows_and_goes_back_with_the_timeline() -> None:
     index.drop_topic(b"t" * 16)
     assert shown() == ([[], [], []], [[], [], []], [[]])
     index.update(key, None, partition("123", "3", 3))
+    index.update(key, partition("123", "3", 3), partition("123", "2", 2))
+    assert len(index.in_sync(3)._topics) == 0, "a topic of which nothing is left is forgotten"
     registry.revert_to(1)
     assert shown() == before
 
@@ -480,6 +482,25 @@ def test_a_broker_that_comes_with_a_failed_disk_does_not_lead_what_lies_there() 
     world.heartbeat(1, offline_log_dirs=[directory_of(1, 0)])
     assert show(world.image) == "broker 1 active\norders-0 leader -1 epoch 1 isr 1 of 1"
     assert world.image.cluster.brokers[1].directories == (directory_of(1, 1),)
+
+
+def test_a_broker_that_goes_with_a_failed_disk_gives_up_its_partitions_once() -> None:
+    world = World(brokers=(1, 2))
+    world.create("orders", assignment={0: [1, 2]})
+    world.heartbeat(1, want_fence=True, offline_log_dirs=[directory_of(1)])
+    assert show(world.image).endswith("orders-0 leader 2 epoch 1 isr 2 of 1,2")
+
+
+def test_a_replica_that_begins_anew_on_another_disk_is_out_of_sync() -> None:
+    story = Story()
+    story.broker("1", "disks=2")
+    story.broker("2")
+    story.create("orders", "1,2")
+    story.place("1", "orders-0", "0")
+    story.world.register(1, log_dirs=[directory_of(1, 1)])
+    assert story.state("orders-0").isr == (1, 2)
+    story.place("1", "orders-0", "1")
+    assert (story.state("orders-0").leader, story.state("orders-0").isr) == (2, (2,))
 
 
 def test_what_is_cordoned_is_written_once() -> None:

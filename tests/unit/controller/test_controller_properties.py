@@ -166,6 +166,7 @@ def _same(state: ControllerState, image: MetadataImage) -> bool:
     return (
         topics == {topic.name: (topic.id, dict(topic.partitions)) for topic in image.topics.by_name.values()}
         and dict(state.brokers.registrations.items()) == dict(image.cluster.brokers)
+        and dict(state.controllers.registrations.items()) == dict(image.cluster.controllers)
         and state.features.finalized == dict(image.features)
         and state.producer_ids.next == image.producer_ids.next
         and all(state.configs.of(resource) == settings for resource, settings in image.configs.resources.items())

@@ -171,6 +171,59 @@ configure orders unclean.leader.election.enable=true
     orders-0 leader 1 epoch 4 isr 1 of 1,2 recovering
     orders: unclean.leader.election.enable=true
 """,
+    "unclean elections beside eligible leaders": """
+broker 1
+broker 2
+broker 3
+create orders 1,2,3 min.insync.replicas=2 unclean.leader.election.enable=true
+    orders-0 leader 1 epoch 0 isr 1,2,3 of 1,2,3
+    orders: min.insync.replicas=2
+    orders: unclean.leader.election.enable=true
+feature eligible.leader.replicas.version 1
+    brokers: min.insync.replicas=1
+kill 3
+    broker 3 fenced
+    orders-0 leader 1 epoch 0 isr 1,2 of 1,2,3
+kill 2
+    broker 2 fenced
+    orders-0 leader 1 epoch 0 isr 1 of 1,2,3 eligible 2
+# Somebody leads at once, and nobody has what was committed since: those who were eligible least of all.
+fence 1
+    broker 1 fenced
+    orders-0 leader -1 epoch 1 isr - of 1,2,3 eligible 1,2 last led by 1
+start 3 clean
+    broker 3 active
+    orders-0 leader 3 epoch 2 isr 3 of 1,2,3 recovering
+isr orders-0 3 recovered
+    orders-0 leader 3 epoch 2 isr 3 of 1,2,3
+""",
+    "eligible leaders come when nobody leads": """
+broker 1
+broker 2
+create orders 1,2
+    orders-0 leader 1 epoch 0 isr 1,2 of 1,2
+create others 2,1
+    others-0 leader 2 epoch 0 isr 2,1 of 2,1
+kill 2
+    broker 2 fenced
+    orders-0 leader 1 epoch 0 isr 1 of 1,2
+    others-0 leader 1 epoch 1 isr 1 of 2,1
+kill 1
+    broker 1 fenced
+    orders-0 leader -1 epoch 1 isr 1 of 1,2
+    others-0 leader -1 epoch 2 isr 1 of 2,1
+unregister 1
+feature eligible.leader.replicas.version 1
+    brokers: min.insync.replicas=1
+# Of a broker that nobody knows any more it is not known what it has lost.
+broker 1
+    orders-0 leader 1 epoch 2 isr 1 of 1,2 recovering
+    others-0 leader 1 epoch 3 isr 1 of 2,1 recovering
+start 2 clean
+    broker 2 active
+isr orders-0 1 recovered
+    orders-0 leader 1 epoch 2 isr 1 of 1,2
+""",
     "leaders come home": """
 broker 1
 broker 2

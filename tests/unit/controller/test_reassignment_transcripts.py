@@ -83,6 +83,38 @@ configure orders unclean.leader.election.enable=true
 cancel orders-0
     orders-0 leader -1 epoch 5 isr 1 of 1,2 recovering
 """,
+    "a move is given another target": """
+broker 1
+broker 2
+broker 3
+broker 4
+broker 5
+create orders 1,2
+    orders-0 leader 1 epoch 0 isr 1,2 of 1,2
+reassign orders-0 2,3
+    orders-0 leader 1 epoch 0 isr 1,2 of 2,3,1 adding 3 removing 1
+# Who was being added and is still wanted is still being added.
+reassign orders-0 3,4
+    orders-0 leader 1 epoch 0 isr 1,2 of 3,4,1,2 adding 3,4 removing 1,2
+cancel orders-0
+    orders-0 leader 1 epoch 1 isr 1,2 of 1,2
+reassign orders-0 3,4
+    orders-0 leader 1 epoch 1 isr 1,2 of 3,4,1,2 adding 3,4 removing 1,2
+isr orders-0 1,2,3
+    orders-0 leader 1 epoch 1 isr 1,2,3 of 3,4,1,2 adding 3,4 removing 1,2
+kill 2
+    broker 2 fenced
+    orders-0 leader 1 epoch 1 isr 1,3 of 3,4,1,2 adding 3,4 removing 1,2
+kill 1
+    broker 1 fenced
+    orders-0 leader 3 epoch 2 isr 3 of 3,4,1,2 adding 3,4 removing 1,2
+# Only the one that is no longer wanted is in sync: it stays until the others are.
+reassign orders-0 4,5
+    orders-0 leader 3 epoch 2 isr 3 of 4,5,1,2,3 adding 4,5 removing 1,2,3
+isr orders-0 3,4,5
+    NEW_LEADER_ELECTED
+    orders-0 leader 4 epoch 3 isr 4,5 of 4,5
+""",
     "moves that cannot be": """
 broker 1
 broker 2
