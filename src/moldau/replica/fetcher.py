@@ -228,8 +228,8 @@ class Fetcher:
             for data in topic.partitions:
                 key = (topic.topic_id, data.partition_index)
                 following = self.partitions.get(key)
-                # Given to another leader, or away, since it was asked for.
-                if following is not None and following.is_current():
+                # Away, since it was asked for.
+                if following is not None:
                     yield from self._take_partition(key, following, data)
                 yield
 

@@ -76,7 +76,9 @@ class Following:
         UnexpectedOffset if that is not possible."""
         asked, log = self._asked, self.partition.log
         self.changed = True
-        if asked is None or log.log_end_offset != asked.offset or log.epochs.latest_epoch != asked.fetched_epoch:
+        if asked is None or not self.is_current():
+            return 0
+        if log.log_end_offset != asked.offset or log.epochs.latest_epoch != asked.fetched_epoch:
             return 0  # an answer to what was asked for before
         diverging = data.diverging_epoch
         if diverging.epoch != NO_EPOCH or diverging.end_offset >= 0:

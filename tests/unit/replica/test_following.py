@@ -91,10 +91,15 @@ def test_an_answer_to_an_earlier_question_is_nothing(stage: Stage) -> None:
     stage.log.append_as_follower(memoryview(batch(0)), 0, len(batch(0)))
     assert stage.took(batch(1), high_watermark=1) == 0
     assert (stage.log.log_end_offset, stage.log.high_watermark) == (1, 0)
+    stage.following.ask()
+    stage.log.append_as_follower(memoryview(batch(1)), 0, len(batch(1)))
+    assert stage.took(diverging_epoch=EpochEndOffset(epoch=3, end_offset=1)) == 0
+    assert stage.log.log_end_offset == 2, "of the same epoch"
     # The same where only the epochs are others, after a cut that found no records.
     stage.following.ask()
-    stage.log.epochs.assign(4, 1)
-    assert stage.took(batch(1), high_watermark=1) == 0
+    stage.log.epochs.assign(4, 2)
+    assert stage.took(batch(2), high_watermark=1) == 0
+    assert stage.log.log_end_offset == 2
 
 
 def test_what_a_deposed_leader_sends_of_a_later_epoch_is_refused(stage: Stage) -> None:
@@ -136,6 +141,15 @@ def test_nothing_is_appended_once_it_follows_another(stage: Stage) -> None:
     assert (stage.log.log_end_offset, stage.log.high_watermark) == (end, 0)
 
 
+def test_nothing_is_cut_or_taken_over_once_it_follows_another(stage: Stage) -> None:
+    stage.take(batch(0, count=3))
+    stage.following.ask()
+    stage.follow(3, 4)
+    assert stage.took(high_watermark=3, diverging_epoch=EpochEndOffset(epoch=3, end_offset=0)) == 0
+    assert stage.took(high_watermark=3) == 0
+    assert (stage.log.log_end_offset, stage.log.high_watermark) == (3, 0)
+
+
 def test_a_log_that_left_the_leaders_is_cut_where_they_part(stage: Stage) -> None:
     stage.take(batch(0, 1, 3) + batch(3, 2, 3) + batch(6, 3, 2), high_watermark=1)
     diverging = {"diverging_epoch": EpochEndOffset(epoch=2, end_offset=4)}
@@ -145,7 +159,7 @@ def test_a_log_that_left_the_leaders_is_cut_where_they_part(stage: Stage) -> Non
 
 
 def test_an_epoch_we_do_not_know_cuts_all_that_is_newer(stage: Stage) -> None:
-    stage.take(batch(0, 1, 3) + batch(3, 3, 3))
+    stage.take(batch(0, 1, 3) + batch(3, 3) + batch(4, 3) + batch(5, 3))
     stage.take(diverging_epoch=EpochEndOffset(epoch=2, end_offset=5))
     assert (stage.log.log_end_offset, stage.log.epochs.latest_epoch) == (3, 1)
 

@@ -156,10 +156,13 @@ def test_a_reader_whose_log_left_ours_is_told_where(
 
 
 def test_what_is_before_the_start_is_out_of_range_whatever_the_epochs_say(epochs: Stage) -> None:
-    epochs.lead(5, replicas=(1,))
+    for epoch in (5, 7):
+        epochs.lead(epoch, replicas=(1,))
+        epochs.append(1)
     epochs.log.local.advance_log_start(4)
+    assert epochs.read(6, fetched_epoch=6) == DivergingEpoch(5, 7)
     with pytest.raises(KafkaError) as error:
-        epochs.read(3, fetched_epoch=0)
+        epochs.read(3, fetched_epoch=6)
     assert refused(error) is ErrorCode.OFFSET_OUT_OF_RANGE
 
 

@@ -290,6 +290,20 @@ def test_a_follower_behind_the_leaders_start_begins_there(make: Any) -> None:
     assert cluster.brokers[2].contents() == cluster.brokers[1].contents()
 
 
+def test_a_leader_that_refuses_an_offset_it_has_is_not_asked_all_the_time(make: Any) -> None:
+    cluster = make(2)
+    cluster.create((1, 2))
+    cluster.brokers[1].produce(b"x")
+    cluster.converge()
+    # An epoch of which the leader knows nothing: it cannot say where the logs part.
+    cluster.brokers[1].log.epochs.clear()
+    cluster.elect(1)
+    cluster.brokers[1].log.epochs.clear()
+    before = cluster.fetches
+    cluster.run(2)
+    assert 0 < cluster.fetches - before < 40
+
+
 def test_the_leaders_start_is_taken_over(make: Any) -> None:
     cluster = make(2)
     cluster.create((1, 2))
@@ -373,8 +387,10 @@ def test_a_full_disk_holds_up_one_partition_until_there_is_room(make: Any) -> No
     cluster.run(1)
     fault = cluster.brokers[2].disk.fail(errno.ENOSPC, "write", path="orders-0")
     waiting = cluster.brokers[1].produce(b"x", timeout_ms=60_000)
+    before = cluster.fetches
     cluster.run(1)
     assert waiting.error is None
+    assert cluster.fetches - before < 25, "it is not tried all the time"
     assert fault is not None
     cluster.brokers[2].disk.heal()
     cluster.run(1)

@@ -175,6 +175,17 @@ def test_who_is_in_sync_is_not_throttled(make: Any, side: str) -> None:
     assert cluster.schedule.clock.now_us - begin < 2_000_000
 
 
+def test_what_others_have_used_up_does_not_hold_back_who_is_in_sync(make: Any) -> None:
+    cluster = make(2, leader_replication_throttled_rate="1000")
+    cluster.create((1, 2), isr=(1, 2), leader_replication_throttled_replicas="*")
+    cluster.run(1)
+    throttle, partition = cluster.brokers[1].replication.leader_throttle, cluster.brokers[1].partition
+    assert not throttle.holds_back(partition, 3)
+    throttle.sent(partition, 3, 100_000)
+    assert throttle.holds_back(partition, 3)
+    assert not throttle.holds_back(partition, 2)
+
+
 # ---------------------------------------------------------------------------------------------------- nearest replica
 
 
