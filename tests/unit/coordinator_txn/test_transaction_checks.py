@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -228,6 +229,79 @@ def test_a_partition_that_leaves_takes_only_its_own_completions_along() -> None:
     world.time.settle()
     assert world.transactions()["a"].state == TransactionState.COMPLETE_COMMIT
     assert len(world.coordinator.completions) == 0
+
+
+class Slow:
+    """A MarkerSender that answers when it is told to, for some of the partitions."""
+
+    def __init__(self) -> None:
+        self.asked: list[Sequence[TopicPartition]] = []
+        self.done: list[Any] = []
+        self.wanted: Any = None
+
+    def send(self, *args: Any) -> None:
+        *_, partitions, _version, done, self.wanted = args
+        self.asked.append(list(partitions))
+        self.done.append(done)
+
+
+def slow_world() -> tuple[TxnWorld, Slow, list[TopicPartition]]:
+    world, slow = TxnWorld(transaction_version=1), Slow()
+    places = [TopicPartition("t", index) for index in range(3)]
+    producer = begin(world, "a", *places)
+    world.coordinator.completions.markers = slow  # type: ignore[assignment]
+    end(world, producer)
+    return world, slow, places
+
+
+def test_a_leader_that_hangs_does_not_keep_others_from_being_asked_again() -> None:
+    world, slow, (t0, t1, t2) = slow_world()
+    assert slow.asked == [[t0, t1, t2]]
+    slow.done[0]({t0: ErrorCode.NOT_LEADER_OR_FOLLOWER})
+    slow.done[0]({t1: ErrorCode.NONE})
+    world.time.advance(100)
+    assert slow.asked[1:] == [[t0]]
+    slow.done[1]({t0: ErrorCode.NETWORK_EXCEPTION})
+    world.time.advance(199)
+    assert len(slow.asked) == 2, "the pause grows while nothing gets better"
+    world.time.advance(1)
+    slow.done[2]({t0: ErrorCode.NONE})
+    assert world.transactions()["a"].state == TransactionState.PREPARE_COMMIT
+    slow.done[0]({t2: ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT})
+    assert world.transactions()["a"].state == TransactionState.COMPLETE_COMMIT
+    assert not slow.wanted()
+
+
+def test_a_marker_that_is_answered_after_its_topic_was_deleted_completes_nothing_twice() -> None:
+    world, slow, (t0, t1, t2) = slow_world()
+    slow.done[0]({t0: ErrorCode.NONE, t1: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
+    world.log.automatic = False
+    world.drop_topic("t")
+    world.time.advance(100)
+    written = len(world.log.batches[STATE])
+    slow.done[0]({t2: ErrorCode.NONE})
+    assert len(world.log.batches[STATE]) == written
+    world.log.automatic = True
+    world.log.commit(STATE)
+    assert world.transactions()["a"].state == TransactionState.COMPLETE_COMMIT
+
+
+@pytest.mark.parametrize("code", [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED])
+def test_where_a_newer_epoch_has_been_this_coordinator_has_no_more_business(code: ErrorCode) -> None:
+    world, slow, (t0, t1, t2) = slow_world()
+    slow.done[0]({t0: code})
+    assert len(world.coordinator.completions) == 0
+    slow.done[0]({t1: ErrorCode.NONE, t2: ErrorCode.NONE})
+    world.time.advance(5000)
+    assert len(slow.asked) == 1
+    assert world.transactions()["a"].state == TransactionState.PREPARE_COMMIT
+
+
+def test_markers_that_still_wait_to_be_sent_are_given_up_with_the_partition() -> None:
+    world, slow, _ = slow_world()
+    assert slow.wanted()
+    world.coordinator.unload(0, world.epoch + 1)
+    assert not slow.wanted()
 
 
 def test_loading_completes_only_what_was_decided() -> None:
