@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from types import GeneratorType
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
+from moldau.coordinator.log_errors import coordinator_error, unexpected_error
 from moldau.coordinator.partition_log import PartitionLog
 from moldau.coordinator.record_framing import EncodedBatch, batches
 from moldau.coordinator.shard import CoordinatorRecord, Result, Shard, ShardContext, TimeoutOperation
@@ -42,23 +43,6 @@ RETRY_MS: Final = 500
 _PIECE: Final = 32
 
 Operation: TypeAlias = Callable[[S], "Result[T] | Work[Result[T]]"]
-
-_NOT_HERE: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.FENCED_LEADER_EPOCH)
-_NOT_NOW: Final = (
-    ErrorCode.NOT_ENOUGH_REPLICAS,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-    ErrorCode.REQUEST_TIMED_OUT,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-)
-
-
-def coordinator_error(error: KafkaError) -> KafkaError:
-    """An error of the log in the words of a coordinator: the client asks again, here or elsewhere."""
-    if error.code in _NOT_HERE:
-        return KafkaError(ErrorCode.NOT_COORDINATOR)
-    if error.code in _NOT_NOW:
-        return KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    return error
 
 
 class _Step(NamedTuple):
@@ -105,11 +89,7 @@ class ShardWriter(Generic[S]):
         self._steps: deque[_Step] = deque()
         # Somebody works through the steps; and within that, a batch is being handed to the log.
         self._running = self._appending = False
-        self._closed = False
-
-    @property
-    def closed(self) -> bool:
-        return self._closed
+        self.closed = False
 
     @property
     def leads(self) -> bool:
@@ -123,7 +103,7 @@ class ShardWriter(Generic[S]):
     ) -> Deferred[T]:
         answer: Deferred[T] = Deferred()
         begun: Result[T] | Work[Result[T]] | None = None
-        if not self._running and not self._closed:
+        if not self._running and not self.closed:
             begun = self._begin(operation, answer)
             if begun is None:
                 self._go_on()
@@ -148,7 +128,7 @@ class ShardWriter(Generic[S]):
             try:
                 yield from self._append(result, fields)
             except Exception as error:
-                failed = coordinator_error(error) if isinstance(error, KafkaError) else _unexpected(error)
+                failed = coordinator_error(error) if isinstance(error, KafkaError) else unexpected_error(error)
                 if result.done is not None:
                     result.done(failed)
                 if not isinstance(error, KafkaError | ProtocolError):
@@ -190,7 +170,7 @@ class ShardWriter(Generic[S]):
     @property
     def idle(self) -> bool:
         """Whether an operation asked for now has its turn at once; and nothing has to be done to its batch."""
-        return not self._running and not self._closed and not self._compression
+        return not self._running and not self.closed and not self._compression
 
     def write_encoded(self, batch: bytes, replay: Callable[[int], None]) -> Deferred[None] | None:
         """A change that was decided and encoded in one go, for a writer that is `idle`; `replay` is told the offset of
@@ -261,7 +241,7 @@ class ShardWriter(Generic[S]):
         try:
             while self._steps:
                 step = self._steps.popleft()
-                if self._closed:
+                if self.closed:
                     step.answer.fail(KafkaError(ErrorCode.NOT_COORDINATOR))
                 else:
                     yield from self._do(step)
@@ -275,7 +255,7 @@ class ShardWriter(Generic[S]):
         try:
             for _ in work:
                 yield
-                if self._closed:
+                if self.closed:
                     # What it has changed so far is given up with the shard.
                     work.close()
                     step.answer.fail(KafkaError(ErrorCode.NOT_COORDINATOR))
@@ -329,7 +309,7 @@ class ShardWriter(Generic[S]):
             finished = True
             if timer is not None:
                 timer.cancel()
-            failure = None if error is None else error if isinstance(error, KafkaError) else _unexpected(error)
+            failure = None if error is None else error if isinstance(error, KafkaError) else unexpected_error(error)
             if result.done is not None:
                 result.done(failure)
             if failure is None:
@@ -361,7 +341,7 @@ class ShardWriter(Generic[S]):
         def settled(_: None, error: BaseException | None) -> None:
             if error is not None and not isinstance(error, KafkaError):
                 logger.error("the timeout %s of %s went wrong", key, self.partition, exc_info=error)
-            if isinstance(error, KafkaError) and again and not self._closed and not self.timers.is_scheduled(key):
+            if isinstance(error, KafkaError) and again and not self.closed and not self.timers.is_scheduled(key):
                 logger.info("the timeout %s of %s is tried again: %s", key, self.partition, error)
                 self.timers.schedule(key, RETRY_MS, operation)
 
@@ -378,7 +358,7 @@ class ShardWriter(Generic[S]):
             self.registry.create(offset)
 
     def high_watermark_moved(self, high_watermark: int) -> None:
-        if not self._closed:
+        if not self.closed:
             self.advance(high_watermark)
 
     def advance(self, high_watermark: int) -> None:
@@ -401,7 +381,7 @@ class ShardWriter(Generic[S]):
 
     def close(self) -> Work[None]:
         """The shard is gone; everybody who waits hears NOT_COORDINATOR, those inside the shard by the work."""
-        self._closed = True
+        self.closed = True
         timers = self.timers.close()
         self._waiting.fail_all(KafkaError(ErrorCode.NOT_COORDINATOR))
         return self._let_go(timers, self.shard.on_unloaded())
@@ -415,10 +395,3 @@ def _decided(outcome: Result[T] | Work[Result[T]]) -> Work[Result[T]]:
     if isinstance(outcome, GeneratorType):
         outcome = yield from outcome
     return cast("Result[T]", outcome)
-
-
-def _unexpected(error: BaseException) -> KafkaError:
-    if isinstance(error, ProtocolError):
-        # Something in it has no place in a record, such as an id longer than the log's old formats can say.
-        return KafkaError(ErrorCode.INVALID_REQUEST, f"The change cannot be written: {error}.")
-    return KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error))

@@ -153,6 +153,7 @@ UNMENTIONED = {
     "leader_change_batch": "how tests write the beginning of an epoch",
     "max_entries": "how tests fill an index",
     "is_idle": "how tests wait for logs that are being given up",
+    "is_loaded": "how tests wait for a coordinator",
 }
 
 
