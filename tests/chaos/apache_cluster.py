@@ -16,6 +16,7 @@ from moldau.testing import Cluster, Node
 
 JAVA = ("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m")
 STARTED = "Kafka Server started"
+START_SECONDS = 300.0
 
 
 def jars() -> Path | None:
@@ -38,8 +39,8 @@ class KafkaProcess(NodeProcess):
         return self._java("kafka.Kafka", str(self._file))
 
     def wait_ready(self, seconds: float = READY_SECONDS) -> None:
-        """It has no line to print that would tell, only its log."""
-        deadline = time.monotonic() + 2 * seconds
+        """It has no line to print that would tell, only its log; and on a busy machine it takes its time."""
+        deadline = time.monotonic() + max(seconds, START_SECONDS)
         while self._lives() == self._before:
             if not self.running or time.monotonic() > deadline:
                 self.kill()

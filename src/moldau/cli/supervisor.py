@@ -16,7 +16,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from moldau.cli.failure import DONE, FAILED
+from moldau.cli.failure import DONE, FAILED, Failure
 from moldau.cli.table import note
 from moldau.supervision.guard import Guard
 from moldau.supervision.layout import Layout
@@ -25,6 +25,7 @@ from moldau.supervision.process import NodeFailed, NodeProcess
 _READY_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.25
+_TURN_SECONDS: Final = 0.01
 _LAST_LINES: Final = 5
 
 
@@ -69,14 +70,24 @@ class Supervisor:
         for node in self._nodes:
             node.begin()
         deadline = monotonic() + _READY_SECONDS
-        for node in self._nodes:
-            try:
-                node.wait_ready(max(0.0, deadline - monotonic()))
-            except NodeFailed:
-                if asked.within(0.0):
-                    return False
-                raise
-        return not asked.within(0.0)
+        waiting = list(self._nodes)
+        while waiting:
+            # In turns: the first that cannot start tells what is wrong, while the others may still wait for it.
+            waiting = [node for node in waiting if not self._is_ready(node)]
+            if asked.within(0.0):
+                return False
+            if waiting and monotonic() > deadline:
+                names = ", ".join(str(node.id) for node in waiting)
+                raise Failure(f"Not ready after {_READY_SECONDS:g} s: node {names}. Its log is {waiting[0].log}.")
+        return True
+
+    @staticmethod
+    def _is_ready(node: NodeProcess) -> bool:
+        try:
+            return node.is_ready(_TURN_SECONDS)
+        except NodeFailed:
+            said = node.log_tail(1).removeprefix("moldau: ").rstrip(".") or "it said nothing"
+            raise Failure(f"Node {node.id} cannot start: {said} (its log is {node.log}).") from None
 
     def _look(self) -> None:
         for node in self._nodes:

@@ -46,6 +46,8 @@ class NodeProcess:
         self._listen = listen
         self._log_level = log_level
         self._process: subprocess.Popen[bytes] | None = None
+        # On standard output: the line that it is ready.
+        self._said = b""
         self._noted = directory / PID_FILE
         directory.mkdir(parents=True, exist_ok=True)
 
@@ -64,8 +66,10 @@ class NodeProcess:
 
     def begin(self) -> None:
         """Starts the process and does not wait for the node to be ready."""
+        self.kill()
         # The process notes its number itself, before it is a node: there is no moment in which nobody knows of it.
         command = ["/bin/sh", "-c", 'echo $$ >"$0" && exec "$@"', str(self._noted), *self.command()]
+        self._said = b""
         with self.log.open("ab") as log:
             # A group of its own: Ctrl-C at the terminal is for whoever started it, who then stops its nodes in order.
             self._process = subprocess.Popen(
@@ -90,11 +94,30 @@ class NodeProcess:
 
     def wait_ready(self, seconds: float = READY_SECONDS) -> None:
         """Until clients are accepted; NodeFailed, and no process, if that does not happen in time."""
+        deadline = time.monotonic() + seconds
+        while not self.is_ready(max(0.0, deadline - time.monotonic())):
+            if time.monotonic() >= deadline:
+                raise self._not_ready()
+
+    def is_ready(self, within: float) -> bool:
+        """Whether clients are accepted, now or in so many seconds; NodeFailed, and no process, if it said otherwise."""
         assert self._process is not None
-        line = _first_line(self._process, seconds)
-        if not line.startswith("ready "):
-            self.kill()
-            raise NodeFailed(f"Node {self.id} did not become ready. Its log ends with:\n{self.log_tail()}")
+        assert self._process.stdout is not None
+        if not self._said.endswith(b"\n"):
+            readable, _, _ = select.select([self._process.stdout], [], [], within)
+            if not readable:
+                return False
+            more = os.read(self._process.stdout.fileno(), 256)
+            self._said += more
+            if not more:
+                raise self._not_ready()
+        if self._said.endswith(b"\n") and not self._said.startswith(b"ready "):
+            raise self._not_ready()
+        return self._said.endswith(b"\n")
+
+    def _not_ready(self) -> NodeFailed:
+        self.kill()
+        return NodeFailed(f"Node {self.id} did not become ready. Its log ends with:\n{self.log_tail()}")
 
     def signal(self, number: signal.Signals) -> None:
         if self._process is not None and self.running:
@@ -132,16 +155,3 @@ class NodeProcess:
         if not self.log.exists():
             return ""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
-
-
-def _first_line(process: subprocess.Popen[bytes], seconds: float) -> str:
-    assert process.stdout is not None
-    deadline = time.monotonic() + seconds
-    line = b""
-    while not line.endswith(b"\n"):
-        readable, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
-        more = os.read(process.stdout.fileno(), 256) if readable else b""
-        if not more:
-            break
-        line += more
-    return line.decode(errors="replace").strip()
