@@ -141,7 +141,14 @@ def _standing(quorum: QuorumDescription, present: int, majority: int) -> Finding
     voters = counted(len(quorum.voters), "voter")
     if len(quorum.voters) == 1:
         return Finding("There is one voter: while it is down, nothing in the cluster can change.")
-    if spare <= 0:
+    if spare < 0:
+        # Told by a leader that has not noticed yet, and is about to step down.
+        return Finding(
+            f"{present} of {voters} are there, and {majority} are needed: until more are, nothing in the cluster can "
+            "change.",
+            "Start those that are missing.",
+        )
+    if spare == 0:
         return Finding(
             f"{present} of {voters} are there, and {majority} are needed: one more loss, and nothing in the cluster "
             "can change."

@@ -42,6 +42,11 @@ def test_who_is_missing() -> None:
     assert "Broker 7 stopped following the metadata" in said(diagnose_quorum(lost, NOW))
 
 
+def test_a_leader_that_is_alone() -> None:
+    alone = quorum(replica(1), replica(2, heard=NOW - 30_000), replica(3, heard=NOW - 30_000))
+    assert "1 of 3 voters are there, and 2 are needed: until more are, nothing" in said(diagnose_quorum(alone, NOW))
+
+
 def test_who_is_behind() -> None:
     slow = replica(2, end=40, caught_up=NOW - 20_000)
     assert "Voter 2 is 60 records behind the leader" in said(diagnose_quorum(quorum(replica(1), slow, replica(3)), NOW))
