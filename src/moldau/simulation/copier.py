@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from moldau.client.admin.groups import committed_positions
 from moldau.client.admin.offsets import IsolationLevel
 from moldau.client.conversation import Ask, Conversation, Pause, retrying
 from moldau.client.coordinators import CoordinatorOf, CoordinatorType, check_code
@@ -18,6 +17,12 @@ from moldau.client.producing import ProducerId, deliver
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from moldau.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from moldau.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+)
 from moldau.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -32,6 +37,8 @@ from moldau.types import TopicPartition
 
 _TIMEOUT_MS: Final = 20_000
 _BATCH_BYTES: Final = 1 << 20
+# Later versions name topics by id.
+_LAST_WITH_NAMES: Final = 9
 
 
 class Copier:
@@ -97,15 +104,39 @@ class Copier:
         self._sequences.clear()
 
     def _positions(self) -> Conversation[dict[TopicPartition, int]]:
-        committed = yield from retrying(lambda: committed_positions(self.name), final=())
+        """Of partitions by name: asked for all it has, a group leaves out those whose first offset is still pending."""
+        request = OffsetFetchRequest(
+            groups=[
+                OffsetFetchRequestGroup(
+                    group_id=self.name,
+                    topics=[
+                        OffsetFetchRequestTopics(
+                            name=topic, partition_indexes=[where.partition for where in partitions]
+                        )
+                        for topic, partitions in by_topic(dict.fromkeys(self._source)).items()
+                    ],
+                )
+            ],
+            require_stable=True,
+        )
+
+        def check(response: OffsetFetchResponse) -> None:
+            check_code(response.groups[0].error_code)
+            for topic in response.groups[0].topics:
+                for row in topic.partitions:
+                    check_code(row.error_code)
+
+        answer: OffsetFetchResponse = yield from self._group.retrying(
+            lambda: Ask(request, at_most=_LAST_WITH_NAMES), check
+        )
         positions = {}
-        for where in self._source:
-            if where in committed and committed[where].pending:
-                raise KafkaError(ErrorCode.UNSTABLE_OFFSET_COMMIT)
-            position = committed[where].offset if where in committed else 0
-            if position < self._seen.get(where, 0):
-                raise Broken(f"committed offset of {where} went back from {self._seen[where]} to {position}")
-            positions[where] = self._seen[where] = position
+        for topic in answer.groups[0].topics:
+            for row in topic.partitions:
+                where = TopicPartition(topic.name, row.partition_index)
+                position = max(row.committed_offset, 0)
+                if position < self._seen.get(where, 0):
+                    raise Broken(f"committed offset of {where} went back from {self._seen[where]} to {position}")
+                positions[where] = self._seen[where] = position
         return positions
 
     def _read(
