@@ -73,7 +73,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("nodes", [1])
+@pytest.mark.parametrize("nodes", [1, 3])
 def test_a_cluster_that_is_stopped_comes_back_with_everything(
     start: Callable[..., Started], tmp_path: Path, nodes: int
 ) -> None:
@@ -124,6 +124,21 @@ def test_a_node_that_cannot_start_ends_the_command(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert "no.such.setting" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_as_many_nodes_as_cores(start: Callable[..., Started], tmp_path: Path) -> None:
+    command = start("start", "--nodes", "2", "--listen", "127.0.0.1:0", "--data", str(tmp_path))
+    assert "," not in command.bootstrap
+    layout = json.loads((tmp_path / "cluster.json").read_text())
+    assert [node["id"] for node in layout["nodes"]] == [1, 2]
+    described = subprocess.run(
+        [sys.executable, "-m", "moldau", "brokers", "list", "--json", "-b", command.bootstrap],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert [row["rack"] for row in json.loads(described.stdout)] == [os.uname().nodename] * 2
+    assert command.end()[0] == 0
 
 
 def test_what_does_not_fit_what_is_there(start: Callable[..., Started], tmp_path: Path) -> None:
