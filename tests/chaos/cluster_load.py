@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -278,7 +278,3 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
             return False
         time.sleep(0.02)
     return True
-
-
-def median(values: Sequence[float]) -> float:
-    return sorted(values)[len(values) // 2]

@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 
 import pytest
 from apache_cluster import KafkaCluster
 from cluster_faults import Disk, Faults
-from cluster_load import COPY, SOURCE, ClusterLoad, Reader, check_copy, check_source, median
+from cluster_load import COPY, SOURCE, ClusterLoad, Reader, check_copy, check_source
 
 from moldau import KafkaProducer
 from moldau.client.admin.topics import NewTopic, create_topics
