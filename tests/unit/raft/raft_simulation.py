@@ -142,6 +142,12 @@ class RaftWorld:
             if self.random.happens(slow_disks):
                 host.fsync_seconds = (0.02, self.random.choice([0.2, 0.8]))
 
+    def storm(self) -> None:
+        """Nothing but leaders that die just after their election or a commit, while logs are copied slowly."""
+        self.pace, self.malice, self.loss, self.slow = 10**7, 0.5, 0.1, 0.0
+        for host in self.hosts.values():
+            host.most_entries, host.fsync_seconds = 1, (0.01, 0.3)
+
     # ------------------------------------------------------------------------------------------------------------ time
 
     def at(self, delay: float, event: Callable[[], None]) -> None:
@@ -371,8 +377,11 @@ SHAPES: tuple[dict[str, Any], ...] = (
 )
 
 
-def simulate(seed: int, *, trace: bool = False) -> RaftWorld:
-    world = RaftWorld(seed, **SHAPES[seed % len(SHAPES)], trace=trace)
+def simulate(seed: int, *, trace: bool = False, storm: bool = False) -> RaftWorld:
+    shape = {"voters": 5} if storm else SHAPES[seed % len(SHAPES)]
+    world = RaftWorld(seed, **shape, trace=trace)
+    if storm:
+        world.storm()
     try:
         world.run()
     except AssertionError as error:
