@@ -1,0 +1,78 @@
+"""A quorum whose voters stand in the log (kraft.version 1) and change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from raft_members import CLUSTER, Members
+
+from moldau.deferred import Deferred
+from moldau.protocol.messages import add_raft_voter, remove_raft_voter
+from moldau.raft.raft_quorum import RaftQuorum
+from moldau.raft.snapshot_file import SnapshotId, SnapshotWriter
+from moldau.raft.voters import Endpoint, ReplicaKey, Voter, VoterSet
+
+
+@pytest.fixture
+def members(tmp_path: Path) -> Iterator[Members]:
+    members = Members(tmp_path, **{"controller.quorum.bootstrap.servers": "node:1,node:2"})
+    voters = VoterSet(
+        Voter(ReplicaKey(id, members.directory_id(id)), (Endpoint("CONTROLLER", "node", id),), 0, 1)
+        for id in members.ids
+    )
+    for id in members.ids:
+        # As `moldau storage format` leaves it.
+        place = tmp_path / str(id) / "__cluster_metadata-0"
+        place.mkdir(parents=True)
+        SnapshotWriter(members.disk, str(place), SnapshotId(0, 0), 0, voters, 1).finish()
+    yield members
+    members.close()
+    assert members.faults == []
+
+
+def _voters(quorum: RaftQuorum) -> tuple[int, ...]:
+    assert quorum._member is not None
+    return quorum._member.voters.ids
+
+
+def _outcome(members: Members, outcome: object) -> list[int]:
+    codes: list[int] = []
+    assert isinstance(outcome, Deferred)
+    outcome.then(lambda value, error: codes.append(value.error_code))
+    members.pass_time(5, lambda: bool(codes))
+    return codes
+
+
+def test_a_voter_is_added_and_another_removed(members: Members) -> None:
+    members.start_all()
+    members.start(4)
+    leader = members.write("a")
+    members.all_have("a")
+    assert not members.quorums[4].is_voter
+    add = add_raft_voter.AddRaftVoterRequest(
+        cluster_id=CLUSTER,
+        timeout_ms=1000,
+        voter_id=4,
+        voter_directory_id=members.directory_id(4),
+        listeners=[add_raft_voter.Listener(name="CONTROLLER", host="node", port=4)],
+    )
+    assert _outcome(members, leader.handle(add, 1)) == [0]
+    members.pass_time(5, lambda: all(_voters(quorum) == (1, 2, 3, 4) for quorum in members.quorums.values()))
+    gone = next(id for id in (1, 2, 3) if id != leader.node_id)
+    remove = remove_raft_voter.RemoveRaftVoterRequest(
+        cluster_id=CLUSTER, voter_id=gone, voter_directory_id=members.directory_id(gone)
+    )
+    assert _outcome(members, leader.handle(remove, 0)) == [0]
+    left = tuple(id for id in (1, 2, 3, 4) if id != gone)
+    members.pass_time(5, lambda: all(_voters(quorum) == left for quorum in members.quorums.values()))
+    members.kill(leader.node_id)
+    members.write("b")
+    members.all_have("a", "b")
+    state = json.loads((members.path / "4" / "__cluster_metadata-0" / "quorum-state").read_text())
+    assert state["data_version"] == 1
+    # What a member knows after a restart stands in its log.
+    members.kill(4)
+    assert _voters(members.start(4)) == left
