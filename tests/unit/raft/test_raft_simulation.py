@@ -13,10 +13,9 @@ from raft_simulation import simulate
 SEEDS = range(240)
 WITHIN = 200
 
-# Those that ever failed, each with what it found.
-FAILED_ONCE = {
-    51: "a leader that removed itself and was cut off left a quorum of two without one that could win",
-}
+# Those that fail without what was mended for them. A change of the weather gives every seed another course: look anew.
+_REMOVED_LEADER = "a leader that removed itself and was cut off left a quorum without one that could win"
+FAILED_ONCE = {39: _REMOVED_LEADER, 102: _REMOVED_LEADER, 111: _REMOVED_LEADER}
 
 
 @pytest.mark.parametrize("first", range(0, len(SEEDS), 40))
