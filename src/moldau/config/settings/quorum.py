@@ -37,9 +37,6 @@ _VOTERS: Final[Allowed[Any]] = Allowed("a list of id@host:port", lambda items: _
 _SERVERS: Final[Allowed[Any]] = Allowed("a list of host:port", lambda items: _all_match(_SERVER, items))
 _ROLES: Final[Allowed[Any]] = each_of("broker", "controller", may_be_empty=False)
 
-# Why a setting does nothing: there are no other controllers to elect, to reach or to wait for.
-_ALONE: Final = "the quorum is this node alone"
-
 
 # fmt: off
 class QuorumSettings:
