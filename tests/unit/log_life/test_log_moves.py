@@ -326,7 +326,7 @@ def kill(node):
     node.node.cleaner.stop()
     for directory in node.node.logs.directories:
         directory.release()
-    node.node.quorum._unlock()
+    node.node.quorum._log.unlock()
     node.node.server.shutdown(0)
 
 

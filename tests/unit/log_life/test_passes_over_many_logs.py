@@ -122,7 +122,7 @@ def test_partitions_are_opened_in_slices_at_the_start(tmp_path, monkeypatch):
 
     monkeypatch.setattr(ReplicaManager, "_take_on", counted)
     monkeypatch.setattr(Reactor, "_turn", lambda self: (counts.append(0), turn(self)))
-    monkeypatch.setattr("moldau.node.Slicer", lambda loop, clock: Slicer(loop, SlowClock()))
+    monkeypatch.setattr("moldau.node.node.Slicer", lambda loop, clock: Slicer(loop, SlowClock()))
     again = InProcessNode(tmp_path, compiled=True)
     replicas = again.node.replicas
     assert (sum(counts) >= 100, max(counts) < 50) == (True, True)

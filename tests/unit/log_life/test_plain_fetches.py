@@ -319,8 +319,10 @@ def test_what_is_not_plain(world):
     left(world, two)
     left(world, world.request("topic", *[one] * 17))
     replicas.get("topic", 0).is_leader = False
-    refused = left(world, world.request("topic", one)).responses[0].partitions[0]
+    # Clients that know of followers may read from one.
+    refused = left(world, world.request("topic", one), 10).responses[0].partitions[0]
     assert refused.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert left(world, world.request("topic", one), 11).responses[0].partitions[0].error_code == ErrorCode.NONE
     replicas.get("topic", 0).is_leader = True
 
 
