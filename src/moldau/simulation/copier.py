@@ -37,6 +37,8 @@ from moldau.types import TopicPartition
 
 _TIMEOUT_MS: Final = 20_000
 _BATCH_BYTES: Final = 1 << 20
+# So that the largest ones still fit into a segment of a short run.
+_BATCH_RECORDS: Final = 40
 # Later versions name topics by id.
 _LAST_WITH_NAMES: Final = 9
 
@@ -153,21 +155,26 @@ class Copier:
 
     def _write(self, values: Sequence[bytes]) -> Conversation[None]:
         where = self._chance.choice(self._target)
+        for first in range(0, len(values), _BATCH_RECORDS):
+            results = yield from deliver(
+                {where: self._pack(where, values[first : first + _BATCH_RECORDS])}, transactional_id=self.name
+            )
+            result = results[where]
+            if isinstance(result, KafkaError):
+                raise result
+
+    def _pack(self, where: TopicPartition, values: Sequence[bytes]) -> bytes:
         builder = BatchBuilder(_BATCH_BYTES)
         for value in values:
             builder.append(1_750_000_000_000, None, value, ())
         sequence = self._sequences.get(where, 0)
-        batch = builder.build(
+        self._sequences[where] = sequence + len(values)
+        return builder.build(
             producer_id=self._producer.id,
             producer_epoch=self._producer.epoch,
             base_sequence=sequence,
             is_transactional=True,
         )
-        self._sequences[where] = sequence + len(values)
-        results = yield from deliver({where: batch}, transactional_id=self.name)
-        result = results[where]
-        if isinstance(result, KafkaError):
-            raise result
 
     def _commit_offsets(self, after: Mapping[TopicPartition, int]) -> Conversation[None]:
         request = TxnOffsetCommitRequest(
