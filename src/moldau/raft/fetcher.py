@@ -133,6 +133,8 @@ class Fetcher:
         """It could not be written, and the log is as before: asked for again after a pause."""
         member = self._member
         member.history.cut(member.end.offset)
+        # What was committed of it is committed, but not here: this node learns of it when it has it.
+        member.high_watermark = min(member.high_watermark, member.end.offset)
         if isinstance(member.role, Follower):
             member.connections.pause(member.role.leader_id, member.now)
 

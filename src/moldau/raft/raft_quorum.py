@@ -286,6 +286,8 @@ class RaftQuorum:
                 raise MoldauError(effect.reason)
             else:
                 if isinstance(effect, Deliver):
+                    # No further than the log goes, if what came with it could not be written.
+                    effect = Deliver(min(effect.end_offset, self.end_offset))
                     self._log.committed(effect.end_offset)
                 self._waiting.append(self._with_records(effect))
         self._send()

@@ -15,6 +15,7 @@ from moldau.metadata.records import MetadataError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.message import Message
 from moldau.protocol.messages import describe_quorum, vote
+from moldau.raft.effects import Deliver
 from moldau.raft.snapshot_file import SnapshotId, find_snapshots
 
 
@@ -142,6 +143,32 @@ def test_a_crash_between_the_names_of_snapshot_and_log(members: Members, tmp_pat
     assert members.stories[behind].topics == ["a", "b", "c"]
     members.write("d")
     members.all_have("a", "b", "c", "d")
+
+
+def test_what_could_not_be_written_is_not_committed_here(members: Members, monkeypatch: pytest.MonkeyPatch) -> None:
+    members.start_all()
+    leader = members.write("a")
+    members.all_have("a")
+    follower = next(quorum for quorum in members.quorums.values() if quorum is not leader)
+    members.cut.update({(leader.node_id, follower.node_id), (follower.node_id, leader.node_id)})
+    leader.append(leader.epoch, [topic("b")])
+    members.pass_time(1, lambda: leader.high_watermark == leader.end_offset)
+    refused: list[bytes] = []
+
+    def full(data: bytes) -> None:
+        refused.append(data)
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+
+    told: list[Deliver] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(follower._log, "append_as_follower", full)
+        patch.setattr(follower._delivery, "tell", told.append)
+        members.cut.clear()
+        members.pass_time(1, lambda: len(refused) > 1)
+        assert all(news.end_offset <= follower.end_offset for news in told if isinstance(news, Deliver))
+        members.loop.advance(0)
+        assert follower.high_watermark <= follower.end_offset
+    members.all_have("a", "b")
 
 
 def test_an_observer_follows_and_finds_the_next_leader(members: Members) -> None:
