@@ -85,6 +85,8 @@ def deliver(
 
     def build(view: ClusterView, group: Mapping[TopicPartition, bytes]) -> Ask:
         ids = {name: view.topic(name).id for name in {where.topic for where in group}}
+        # Answers from version 13 on name topics by id.
+        names.update({id: name for name, id in ids.items()})
         request = ProduceRequest(
             transactional_id=transactional_id,
             acks=acks,
@@ -114,12 +116,6 @@ def deliver(
                 where = TopicPartition(name, entry.index)
                 yield where, _refusal(where, entry) or entry.base_offset
 
-    def learn_names() -> Conversation[None]:
-        # Answers from version 13 on name topics by id; what the ids mean has to be known before they come.
-        view: ClusterView = yield Learn(sorted({where.topic for where in batches}))
-        names.update({topic.id: topic.name for topic in view.topics.values()})
-
-    yield from learn_names()
     return (yield from ask_leaders(batches, build, read, final=()))
 
 
