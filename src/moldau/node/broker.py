@@ -91,6 +91,7 @@ class Broker:
                 peers=peers,
                 address=brokers.address,
                 controller=services.controller_channel,
+                directory_id=logs.directory_id,
             )
         coordinator_log = CoordinatorLog(self.replicas)
         self.producer_ids = ProducerIdPool(self._allocate_producer_ids)

@@ -236,6 +236,8 @@ class LogMoves:
         del self._moves[place]
         move.partition.log = self._logs.exchange(place)
         logger.info("%s lives in %s now", place, future.directory.parent)
+        if self._replicas.replication is not None:
+            self._replicas.replication.directories.check(move.partition)
         if move.partition.is_leader:
             move.partition.advance_high_watermark()
         self._replicas.moved(move.partition)

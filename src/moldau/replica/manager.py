@@ -176,6 +176,8 @@ class ReplicaManager:
             if replication is not None:
                 partition.make_durable()
                 replication.fetchers.follow(partition)
+        if replication is not None:
+            replication.directories.check(partition)
         # A new in-sync set may end the wait of a producer, too.
         if changed or replication is not None:
             self.moved(partition)

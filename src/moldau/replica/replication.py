@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from moldau.config.broker import BrokerConfig
+from moldau.replica.directory_assignments import DirectoryAssignments
 from moldau.replica.fetchers import Fetchers, Peers
 from moldau.replica.isr import Controller, IsrChanges
 from moldau.replica.manager import ReplicaManager
@@ -17,6 +18,7 @@ from moldau.replica.replica_selector import RACK_AWARE, RackAwareSelector
 from moldau.replica.throttles import FollowerThrottle, LeaderThrottle
 from moldau.runtime.ports import Clock, Loop, TimerHandle
 from moldau.slicing import Slicer, Work
+from moldau.types import Uuid
 
 
 class Replication:
@@ -35,8 +37,10 @@ class Replication:
         peers: Peers,
         # Where a broker is reached by others, given its id; None while that is not known.
         address: Callable[[int], Any],
-        # For AlterPartition.
+        # For AlterPartition and AssignReplicasToDirs.
         controller: Controller,
+        # The id of a log directory, given its path.
+        directory_id: Callable[[str], Uuid | None],
     ) -> None:
         broker_id = config().node_id
         self._replicas = replicas
@@ -53,6 +57,9 @@ class Replication:
             clock,
             loop,
             replicas.moved,
+        )
+        self.directories = DirectoryAssignments(
+            broker_id, broker_epoch, controller, lambda: replicas.image, directory_id, loop
         )
         self.fetchers = Fetchers(
             broker_id,
@@ -83,6 +90,7 @@ class Replication:
             self._timer.cancel()
         self.fetchers.close()
         self.isr.close()
+        self.directories.close()
 
     def _look_later(self) -> None:
         # Half the time a follower may lag: so it is noticed after one and a half times that at the latest.

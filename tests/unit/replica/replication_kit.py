@@ -118,6 +118,7 @@ class Broker:
             peers=self,
             address=lambda other: other,
             controller=Controller(self),
+            directory_id=self.logs.directory_id,
         )
         self.services = Services()
         self.services.config = self.config
