@@ -6,7 +6,7 @@ reader follows. What must be true then, and once the faults are over, is in `led
 
 - no acknowledged record is lost, repeated or out of order;
 - the copy holds every record once, under read_committed, and committed offsets never go back;
-- what a reader has seen below the high watermark stays, and the high watermark it is shown never goes back;
+- what a reader has seen below the high watermark stays, and no leader's high watermark goes back;
 - one leader per epoch, of partitions and of the quorum; committed metadata is the same everywhere;
 - once the faults are over the work ends and the replicas become alike, byte for byte.
 """
@@ -173,18 +173,23 @@ class ClusterScenario:
         return outcome
 
     def _follow(self) -> Conversation[None]:
-        """Reads what is committed as it comes; nothing it has seen may change."""
+        """Reads what is committed as it comes; nothing it has seen may change, and no leader shows less than before.
+
+        A new leader may: it learns from its followers what was committed, and says less until then. That nothing of it
+        is gone is looked at in the end.
+        """
         positions = dict.fromkeys(self._source, 0)
-        watermarks = dict.fromkeys(self._source, 0)
+        shown: dict[tuple[TopicPartition, int], int] = {}
         while self._reading:
             for where, position in positions.items():
-                found, following, high_watermark = yield from retrying(reading(where, position), final=())
-                for record in found:
+                read = yield from retrying(reading(where, position), final=())
+                for record in read.records:
                     self._seen[where, record.offset] = record.value
-                if high_watermark < position:
-                    raise Broken(f"the high watermark of {where} went back to {high_watermark}; {position} were read")
-                watermarks[where] = max(watermarks[where], high_watermark)
-                positions[where] = following
+                before = shown.get((where, read.leader_epoch), 0)
+                if read.high_watermark < before:
+                    raise Broken(f"the high watermark of {where} went back from {before} to {read.high_watermark}")
+                shown[where, read.leader_epoch] = read.high_watermark
+                positions[where] = read.following
             yield Pause(1, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
 
     # ----------------------------------------------------------------------------------------------- in the end
@@ -225,11 +230,11 @@ def _committed_values(where: TopicPartition) -> Conversation[list[bytes]]:
     values: list[bytes] = []
     position = 0
     while True:
-        found, following, _ = yield from retrying(reading(where, position, IsolationLevel.READ_COMMITTED), final=())
-        values += [record.value for record in found]
-        if following == position:
+        read = yield from retrying(reading(where, position, IsolationLevel.READ_COMMITTED), final=())
+        values += [record.value for record in read.records]
+        if read.following == position:
             return values
-        position = following
+        position = read.following
 
 
 def _creating(name: str) -> Conversation[None]:

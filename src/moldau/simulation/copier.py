@@ -147,10 +147,10 @@ class Copier:
         values: list[bytes] = []
         after: dict[TopicPartition, int] = {}
         for where, position in positions.items():
-            found, following, _ = yield from retrying(reading(where, position, IsolationLevel.READ_COMMITTED), final=())
-            if following > position:
-                values += [record.value for record in found]
-                after[where] = following
+            read = yield from retrying(reading(where, position, IsolationLevel.READ_COMMITTED), final=())
+            if read.following > position:
+                values += [record.value for record in read.records]
+                after[where] = read.following
         return values, after
 
     def _write(self, values: Sequence[bytes]) -> Conversation[None]:

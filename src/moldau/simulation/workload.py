@@ -8,7 +8,7 @@ a durable log gives an idempotent producer no reason to be refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from moldau.client.admin.offsets import EARLIEST, FoundOffset, IsolationLevel, list_offsets
 from moldau.client.conversation import Conversation, Learn, Pause, retrying
@@ -23,6 +23,15 @@ from moldau.types import NO_SEQUENCE, TopicPartition
 
 CODECS: Final = (Compression.NONE, Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ4)
 _BATCH_BYTES: Final = 1 << 20
+
+
+class Read(NamedTuple):
+    """What one fetch brought: where to go on, and what the leader of that epoch showed as committed."""
+
+    records: list[Found]
+    following: int
+    high_watermark: int
+    leader_epoch: int
 
 
 class Producer:
@@ -118,18 +127,19 @@ def read_back(where: TopicPartition) -> Conversation[tuple[int, list[Found]]]:
     found: list[Found] = []
     position = start.offset
     while True:
-        part, position, end = yield from retrying(reading(where, position), final=())
-        found += part
-        if position >= end:
+        read = yield from retrying(reading(where, position), final=())
+        found += read.records
+        position = read.following
+        if position >= read.high_watermark:
             return start.offset, found
 
 
 def reading(
     where: TopicPartition, position: int, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
-) -> Callable[[], Conversation[tuple[list[Found], int, int]]]:
-    """The records from a position on, as many as come in one answer; where to go on, and the high watermark."""
+) -> Callable[[], Conversation[Read]]:
+    """The records from a position on, as many as come in one answer."""
 
-    def attempt() -> Conversation[tuple[list[Found], int, int]]:
+    def attempt() -> Conversation[Read]:
         view: ClusterView = yield Learn([where.topic])
         limits = FetchLimits(max_wait_ms=0, partition_bytes=64 * 1024)
         response: Any = yield fetch_request(view, {where: position}, limits, isolation, view.leader(where))
@@ -140,7 +150,7 @@ def reading(
         if answer.error is not ErrorCode.NONE:
             raise KafkaError(answer.error)
         records = [Found(record.offset, bytes(record.value or b""), record.key) for record in answer.records()]
-        return records, answer.next_position, answer.high_watermark
+        return Read(records, answer.next_position, answer.high_watermark, view.partition(where).leader_epoch)
 
     return attempt
 
