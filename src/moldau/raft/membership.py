@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from typing import Final
 
 from moldau.config.broker import BrokerConfig
 from moldau.errors import ErrorCode, KafkaError
@@ -11,13 +13,17 @@ from moldau.raft.effects import Election
 from moldau.raft.member import RaftSettings
 from moldau.raft.quorum_state import QuorumState, read_quorum_state, write_quorum_state
 from moldau.raft.voters import Address, Endpoint, ReplicaKey, Voter, VoterHistory, VoterSet
-from moldau.runtime.ports import Disk
+from moldau.runtime.ports import Disk, Loop, Workers
 from moldau.storage.log_dirs import read_meta_properties
+from moldau.storage.storage_error import FULL
 from moldau.types import ZERO_UUID
+
+logger = logging.getLogger("moldau.raft")
 
 # The versions of kraft.version that this node understands.
 KRAFT_VERSIONS = (0, 1)
 _DEFAULT_LISTENER = "CONTROLLER"
+_FULL_DISK_SECONDS: Final = 0.5
 
 
 class Membership:
@@ -75,6 +81,21 @@ class Membership:
                 ErrorCode.INCONSISTENT_CLUSTER_ID,
                 f"The request is for cluster {cluster_id}, and this is a node of {self.cluster_id}.",
             )
+
+    def save(
+        self, election: Election, workers: Workers, loop: Loop, done: Callable[[BaseException | None], None]
+    ) -> None:
+        """Writes down an election on a worker; tried again while the disk is full, since there may be room again."""
+        job = self.saving(election)
+
+        def ended(_: object, error: BaseException | None) -> None:
+            if isinstance(error, OSError) and error.errno in FULL:
+                logger.error("the election of epoch %d cannot be written down yet: %s", election.epoch, error)
+                loop.call_later(_FULL_DISK_SECONDS, lambda: workers.submit(job, ended))
+            else:
+                done(error)
+
+        workers.submit(job, ended)
 
     def saving(self, election: Election) -> Callable[[], None]:
         """The work of writing down an election, for whoever waits for the disk."""

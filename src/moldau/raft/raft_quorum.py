@@ -286,8 +286,7 @@ class RaftQuorum:
                 raise MoldauError(effect.reason)
             else:
                 if isinstance(effect, Deliver):
-                    # No further than the log goes, if what came with it could not be written.
-                    effect = Deliver(min(effect.end_offset, self.end_offset))
+                    effect = Deliver(min(effect.end_offset, self.end_offset))  # what came with it may not be written
                     self._log.committed(effect.end_offset)
                 self._waiting.append(self._with_records(effect))
         self._send()
@@ -358,20 +357,19 @@ class RaftQuorum:
     # ------------------------------------------------------------------------------------------------------------ disk
 
     def _persist(self, effect: Persist) -> None:
-        job = self._membership.saving(effect.election)
         if self._workers is None or self._is_starting:
-            job()
+            self._membership.saving(effect.election)()
             return
         self._is_persisting = True
 
-        def done(_: object, error: BaseException | None) -> None:
+        def done(error: BaseException | None) -> None:
             self._is_persisting = False
             if error is not None:
                 self._fault(MoldauError(f"the election cannot be written down in {self._log.directory}: {error}"))
             elif self._machine is not None:
                 self._run(())
 
-        self._workers.submit(job, done)
+        self._membership.save(effect.election, self._workers, self._loop, done)
 
     def _fault(self, error: BaseException) -> None:
         machine, self._machine = self._machine, None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from moldau.metadata.loader import MetadataLoader
 from moldau.metadata.records import FeatureLevelRecord, MetadataError, TopicRecord, VersionedRecord
 from moldau.protocol.messages.leader_change_message import LeaderChangeMessage
 from moldau.protocol.records import ControlType, control_type, decode_batch, read_header, scan_batches
+from moldau.raft.effects import Election
+from moldau.raft.membership import Membership
 from moldau.raft.quorum_state import QuorumState, read_quorum_state, write_quorum_state
 from moldau.raft.raft_quorum import RaftQuorum
 from moldau.raft.snapshot_file import SnapshotId, find_snapshots
@@ -203,6 +206,24 @@ def test_a_failed_fsync_is_the_end(room: Room) -> None:
         quorum.append(1, [_topic("b")])
     assert caught.value.code is ErrorCode.NOT_CONTROLLER
     assert quorum.high_watermark == 1
+
+
+def test_an_election_waits_for_room_on_the_disk(room: Room) -> None:
+    membership = Membership(room.config, room.disk, str(room.directory))
+    room.directory.mkdir(exist_ok=True)
+    workers, ended = HeldWorkers(), list[BaseException | None]()
+    full = OSError(errno.ENOSPC, "No space left on device")
+    membership.save(Election(7, 1, None), workers, room.loop, ended.append)
+    workers.jobs.pop(0)[1](None, full)
+    assert (ended, workers.jobs) == ([], [])
+    room.loop.advance(1)
+    workers.run_one()
+    assert ended == [None]
+    assert membership.load().epoch == 7
+    membership.save(Election(8, 1, None), workers, room.loop, ended.append)
+    broken = OSError(errno.EIO, "Input/output error")
+    workers.jobs.pop(0)[1](None, broken)
+    assert ended == [None, broken]
 
 
 def test_an_append_of_an_earlier_epoch_is_refused(room: Room) -> None:
