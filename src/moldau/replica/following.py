@@ -85,6 +85,11 @@ class Following:
             # Nothing else in the answer counts until both logs agree.
             self.truncate_for(diverging.epoch, diverging.end_offset)
             return 0
+        if log.recovered.lost_beginning:
+            log.recovered.lost_beginning = False
+            if 0 <= data.log_start_offset < log.log_start_offset:
+                self._begin_anew(data.log_start_offset)
+                return 0
         appended = 0
         records = data.records
         if records and not isinstance(records, FileSlice):
@@ -93,6 +98,17 @@ class Following:
             self._take_over(data.high_watermark, data.log_start_offset)
         self.in_sync = self.partition.log.log_end_offset >= data.high_watermark
         return appended
+
+    def _begin_anew(self, leader_start: int) -> None:
+        """Our log lost the files of its beginning, and the leader has the records: as leader we would lose them."""
+        log, place = self.partition.log, self.partition.topic_partition
+        logger.warning(
+            "%s begins at offset %d after a crash, its leader at %d: all of it is fetched again",
+            place,
+            log.log_start_offset,
+            leader_start,
+        )
+        log.local.truncate_fully_and_start_at(leader_start)
 
     def _append(self, records: Buffer) -> Work[int]:
         appended = 0

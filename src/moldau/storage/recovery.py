@@ -36,6 +36,9 @@ class Recovered:
     segments: int = 0
     bytes: int = 0
     bytes_cut: int = 0
+    # Whether the log begins later than it was known to, and with records that nobody had forced to disk: the files of
+    # earlier ones may have been lost with the power. Or they were deleted by age; a replica asks its leader.
+    lost_beginning: bool = False
 
     def add(self, other: Recovered) -> None:
         self.logs += other.logs
@@ -123,6 +126,7 @@ class LogLoader:
         assert end is not None
         self._segments.active.become_active()
         start = max(log_start_offset, self._segments.first.base_offset)
+        self._recovered.lost_beginning = not clean and start > max(log_start_offset, recovery_point)
         self._epochs.truncate_from_end(end)
         self._epochs.truncate_from_start(start)
         self._load_producers(start, end, clean)

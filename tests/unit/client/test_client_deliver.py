@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from moldau.client.conversation import AskAll, Learn, Pause
 from moldau.client.metadata import BrokerView, ClusterView, PartitionView, TopicView
 from moldau.client.producing import deliver
@@ -31,7 +33,7 @@ def test_a_topic_learned_between_two_attempts_is_known_by_its_id() -> None:
     conversation = deliver({WHERE: b"batch"})
     step: Any = next(conversation)
     view, pauses = nothing, 0
-    try:
+    with pytest.raises(StopIteration) as ended:
         while True:
             if isinstance(step, Learn):
                 step = conversation.send(view)
@@ -41,6 +43,5 @@ def test_a_topic_learned_between_two_attempts_is_known_by_its_id() -> None:
                 assert isinstance(step, Pause)
                 view, pauses = known, pauses + 1
                 step = conversation.send(None)
-    except StopIteration as end:
-        assert end.value == {WHERE: 42}
+    assert ended.value.value == {WHERE: 42}
     assert pauses == 1

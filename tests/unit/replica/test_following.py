@@ -86,6 +86,28 @@ def test_the_start_is_taken_over_once_it_is_committed_here(stage: Stage) -> None
     assert stage.log.log_start_offset == 2
 
 
+@pytest.mark.parametrize(("leader_start", "kept"), [(0, False), (2, True), (3, True)])
+def test_a_log_that_lost_its_first_files_begins_anew(tmp_path: Path, leader_start: int, kept: bool) -> None:
+    stage = Stage(tmp_path)
+    for offset in range(4):
+        if offset == 2:
+            stage.log.local.roll()
+        stage.take(batch(offset), high_watermark=4)
+    stage.log.segments.release()
+    # Its name was not on disk when the power went.
+    (tmp_path / "orders-0" / f"{0:020}.log").unlink()
+    stage.log = Log.open(
+        str(tmp_path / "orders-0"), LogConfig(), RealDisk(), SystemClock(), recovery_point=0, clean_shutdown=False
+    )
+    assert (stage.log.log_start_offset, stage.log.log_end_offset) == (2, 4)
+    stage.partition = Partition(TopicPartition("orders", 0), ID, stage.log, 2)
+    stage.follow(1, 3)
+    stage.following = Following(stage.partition, 1 << 20)
+    stage.take(high_watermark=4, log_start=leader_start)
+    assert (stage.log.log_start_offset, stage.log.log_end_offset) == ((leader_start, 4) if kept else (0, 0))
+    stage.log.segments.release()
+
+
 def test_an_answer_to_an_earlier_question_is_nothing(stage: Stage) -> None:
     stage.following.ask()
     stage.log.append_as_follower(memoryview(batch(0)), 0, len(batch(0)))
