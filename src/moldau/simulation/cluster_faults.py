@@ -148,7 +148,14 @@ class Faults:
         machine = self._some()
         disk = machine.disk
         disk.fail(errno.ENOSPC, "write")
-        self._later((0.2, 4.0), disk.heal)
+
+        def room_again() -> None:
+            disk.heal()
+            # One that was to start meanwhile could not.
+            if not machine.is_running and machine.failed_to_start:
+                machine.start()
+
+        self._later((0.2, 4.0), room_again)
 
     def _wrong_clock(self) -> None:
         machine = self._some()

@@ -12,6 +12,7 @@ node that does not start, each ends the run with a sentence and the seed.
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -154,11 +155,16 @@ class Machine:
         return self.runtime is not None and self.runtime.loop.alive
 
     @property
+    def failed_to_start(self) -> bool:
+        return self._failure is not None
+
+    @property
     def failure(self) -> BaseException | None:
-        """Why the node ended or did not start, unless a test has provoked it."""
-        if self.expects_failure:
+        """Why the node ended or did not start, unless a test has provoked it. None can start on a full disk."""
+        failure = self._failure or (self.node.failure if self.node is not None else None)
+        if self.expects_failure or (not self.is_serving and getattr(failure, "errno", None) == errno.ENOSPC):
             return None
-        return self._failure or (self.node.failure if self.node is not None else None)
+        return failure
 
     def start(self) -> None:
         runtime = self.runtime = self._world.process(self.host, self.disk, self.ahead_ms)
