@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "pipeline": Command("moldau.cli.pipeline", "declared pipelines on Spark: write, check, draw, run and watch them"),
     "history": Command("moldau.cli.history", "export, rekey, repartition, erase, recompress, verify what topics hold"),
     "log": Command("moldau.cli.log", "look into log segments, indexes and checkpoints on disk"),
+    "simulate": Command("moldau.cli.simulate", "run clusters in memory that lose machines, disks and connections"),
     "version": Command("moldau.cli.version", "show the version and what it runs on"),
 }
 
@@ -116,7 +117,7 @@ def _run(arguments: Sequence[str]) -> int:
     if not arguments:
         build_parser(None).print_help()
         return DONE
-    # Sixteen parsers take as long to make as Python to start; who begins with a command has no use for the others.
+    # Seventeen parsers take as long to make as Python to start; who begins with a command has no use for the others.
     options = build_parser(chosen, alone=arguments[0] in COMMANDS).parse_args(arguments)
     run: Callable[[Namespace], int | None] = options.run
     status = run(options)

@@ -1,7 +1,7 @@
 """`python -m moldau.simulation SEED`, or FIRST:END for many: runs the durable scenario and says what came of it.
 
-This is how a failure is repeated: the seed a test printed gives the same run again, with the node's log if `--log`
-asks for it.
+With `--nodes 3` it is a cluster, as with `moldau simulate`. This is how a failure is repeated: the seed a test printed
+gives the same run again, with the node's log if `--log` asks for it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import logging
 import sys
 import time
 
+from moldau.simulation.campaign import Campaign, seeds_from
 from moldau.simulation.scenario import run_durable
 
 
@@ -25,10 +26,14 @@ def main() -> int:
     parser.add_argument("--requests", type=int, default=30, help="requests each producer sends")
     parser.add_argument("--cuts", type=int, default=6, help="how often the machine gets into trouble")
     parser.add_argument("--log", default="critical", help="the node's log from this level on, to standard error")
+    parser.add_argument("--nodes", type=int, default=1, help="a cluster of so many machines, from 3 on")
+    parser.add_argument("--faults", type=int, default=6, help="how often something breaks in a cluster")
     options = parser.parse_args()
     logging.basicConfig(level=options.log.upper(), format="%(levelname)s %(name)s: %(message)s")
-    first, _, end = options.seeds.partition(":")
-    seeds = range(int(first), int(end) if end else int(first) + 1)
+    seeds = seeds_from(options.seeds)
+    if options.nodes > 1:
+        Campaign(options.nodes, options.requests, options.faults, print, time.monotonic).run(seeds)
+        return 0
     began = told = time.monotonic()
     cuts = acknowledged = 0
     for seed in seeds:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
-
-import pytest
 
 from moldau.client.conversation import AskAll, Learn, Pause
 from moldau.client.metadata import BrokerView, ClusterView, PartitionView, TopicView
@@ -30,18 +29,22 @@ def test_a_topic_learned_between_two_attempts_is_known_by_its_id() -> None:
             )
         ]
     )
-    conversation = deliver({WHERE: b"batch"})
-    step: Any = next(conversation)
-    view, pauses = nothing, 0
-    with pytest.raises(StopIteration) as ended:
-        while True:
-            if isinstance(step, Learn):
-                step = conversation.send(view)
-            elif isinstance(step, AskAll):
-                step = conversation.send([answer for _ in step.asks])
-            else:
-                assert isinstance(step, Pause)
-                view, pauses = known, pauses + 1
-                step = conversation.send(None)
-    assert ended.value.value == {WHERE: 42}
-    assert pauses == 1
+    asked: list[Any] = []
+
+    def answers(step: Any) -> Any:
+        asked.append(type(step))
+        if isinstance(step, Learn):
+            return known if Pause in asked else nothing
+        return [answer for _ in step.asks] if isinstance(step, AskAll) else None
+
+    assert _ended(deliver({WHERE: b"batch"}), answers) == {WHERE: 42}
+    assert asked.count(Pause) == 1
+
+
+def _ended(conversation: Any, answers: Callable[[Any], Any]) -> Any:
+    step = next(conversation)
+    while True:
+        try:
+            step = conversation.send(answers(step))
+        except StopIteration as end:
+            return end.value
