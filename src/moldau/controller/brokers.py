@@ -94,7 +94,9 @@ class BrokerControl:
         if (
             existing is not None
             and existing.incarnation_id != request.incarnation_id
-            and self.sessions.blocks_registration(request.broker_id)
+            and self.sessions.blocks_registration(
+                request.broker_id, has_its_directories=not set(request.log_dirs).isdisjoint(existing.directories)
+            )
         ):
             raise KafkaError(
                 ErrorCode.DUPLICATE_BROKER_REGISTRATION,

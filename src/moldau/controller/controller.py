@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
+from typing import Final
 
 from moldau.config.broker import BrokerConfig
 from moldau.controller import lifecycle
@@ -18,7 +19,7 @@ from moldau.controller.decision import Decision
 from moldau.controller.directories import assign_replicas
 from moldau.controller.features import Nodes, QuorumFeatures, QuorumOfThisNode
 from moldau.controller.periodic import PeriodicDecision
-from moldau.controller.sessions import BrokerSessions
+from moldau.controller.sessions import GRACE_SECONDS, BrokerSessions, Way
 from moldau.controller.state import ControllerState
 from moldau.controller.write_path import WritePath
 from moldau.deferred import Deferred, failed, mapped
@@ -54,6 +55,9 @@ from moldau.slicing import Slicer, Work
 
 logger = logging.getLogger("moldau.controller")
 
+# Before a broker counts as silent, what it may have said and nobody has read yet is read.
+_SECOND_LOOK_SECONDS: Final = 0.05
+
 
 class Controller(WritePath):
     """With `has_local_broker`, the broker of the same id lives in this process (see `BrokerSessions`). `bootstrap` are
@@ -79,7 +83,10 @@ class Controller(WritePath):
         self.sessions = BrokerSessions(
             clock, config.broker_session_timeout_ms / 1000, quorum.node_id if has_local_broker else None
         )
+        self._clock = clock
         self._expiry_timer: TimerHandle | None = None
+        self._expiry_due = 0.0
+        self._former_leader = -1
         self._bootstrap = bootstrap
         self._quorum_features = QuorumOfThisNode() if quorum_features is None else quorum_features
         self._unclean = PeriodicDecision(
@@ -195,16 +202,26 @@ class Controller(WritePath):
         self._watch_sessions()
         return answer
 
-    def broker_heartbeat(self, request: BrokerHeartbeatRequest) -> Deferred[BrokerHeartbeatResponse]:
+    def broker_heartbeat(
+        self, request: BrokerHeartbeatRequest, way: Way | None = None
+    ) -> Deferred[BrokerHeartbeatResponse]:
+        """`way` is the connection of a broker that would beat again at once if it lost that; see `disconnected`."""
+
         def answered(_value: BrokerHeartbeatResponse | None, error: BaseException | None) -> None:
             if error is not None:
                 # What it meant for very many partitions may have been written in part.
                 self.sessions.owe(request.broker_id)
+            if way is not None and not way.is_open():
+                self._watch_sessions(anew=True)
 
-        answer = self.run(lambda: lifecycle.heartbeat(self.state, request, self._quorum.end_offset))
+        answer = self.run(lambda: lifecycle.heartbeat(self.state, request, self._quorum.end_offset, way))
         answer.then(answered)
         self._watch_sessions()
         return answer
+
+    def disconnected(self, broker_id: int, way: Way) -> None:
+        self.sessions.disconnected(broker_id, way)
+        self._watch_sessions(anew=True)
 
     def unregister_broker(self, request: UnregisterBrokerRequest) -> Deferred[UnregisterBrokerResponse]:
         return self.run(lambda: lifecycle.unregister(self.state, request))
@@ -222,6 +239,8 @@ class Controller(WritePath):
         logger.info("node %d is the active controller", self.node_id)
         for broker in self.state.brokers.registrations.values():
             self.sessions.register(broker.id, fenced=broker.fenced, new_incarnation=True)
+        # Most voters have not heard of it for too long. If it is a broker and lives, it is heard of now.
+        self.sessions.hasten(self._former_leader)
         if self.state.in_transaction:
             # Its writer is gone and nobody else can end it.
             self.append([AbortTransactionRecord(reason="The controller changed.")])
@@ -243,19 +262,37 @@ class Controller(WritePath):
         self.sessions.clear()
         self._unclean.stop()
         self._balance.stop()
-        if self._expiry_timer is not None:
-            self._expiry_timer.cancel()
-            self._expiry_timer = None
+        self._cancel_expiry()
+
+    def on_leader(self, leader_id: int, epoch: int) -> None:
+        super().on_leader(leader_id, epoch)
+        if leader_id >= 0:
+            self._former_leader = leader_id
 
     # --------------------------------------------------------------------------------------------- silent brokers
 
-    def _watch_sessions(self) -> None:
-        """Keeps one timer at the next moment a broker's session can run out."""
+    def _watch_sessions(self, *, anew: bool = False) -> None:
+        """Keeps one timer at the next moment a broker's session can run out, `anew` if that may have come nearer."""
+        if anew:
+            self._cancel_expiry()
         if self._expiry_timer is None and self.is_active:
             delay = self.sessions.seconds_to_next_expiry()
             if delay is not None:
                 # A little later than the moment itself, so that it has passed.
-                self._expiry_timer = self._loop.call_later(delay + 0.001, self._expire_sessions)
+                self._expiry_due = self._clock.monotonic() + delay + 0.001
+                self._expiry_timer = self._loop.call_later(delay + 0.001, self._look_again)
+
+    def _cancel_expiry(self) -> None:
+        if self._expiry_timer is not None:
+            self._expiry_timer.cancel()
+            self._expiry_timer = None
+
+    def _look_again(self) -> None:
+        late = self._clock.monotonic() - self._expiry_due
+        if late > GRACE_SECONDS:
+            # This process stood still, and heard nobody.
+            self.sessions.prolong(late + GRACE_SECONDS)
+        self._expiry_timer = self._loop.call_later(_SECOND_LOOK_SECONDS, self._expire_sessions)
 
     def _expire_sessions(self) -> None:
         self._expiry_timer = None

@@ -11,7 +11,7 @@ from typing import Final
 from moldau.controller.decision import Decision
 from moldau.controller.directories import cordon_directories, lose_directories
 from moldau.controller.partition_index import PartitionKey
-from moldau.controller.sessions import BrokerState
+from moldau.controller.sessions import BrokerState, Way
 from moldau.controller.state import ControllerState
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.records import BrokerRegistrationChangeRecord, Message, UnregisterBrokerRecord
@@ -44,13 +44,13 @@ def register(
 
 
 def heartbeat(
-    state: ControllerState, request: BrokerHeartbeatRequest, next_offset: int
+    state: ControllerState, request: BrokerHeartbeatRequest, next_offset: int, way: Way | None = None
 ) -> Work[Decision[BrokerHeartbeatResponse]]:
     broker_id, sessions = request.broker_id, state.brokers.sessions
     broker = state.brokers.check_epoch(broker_id, request.broker_epoch)
     registered_at = state.brokers.registered_at(broker_id)
     # A new controller knows the brokers from the log but has no sessions with them yet.
-    sessions.touch(broker_id, fenced=broker.fenced, metadata_offset=request.current_metadata_offset)
+    sessions.touch(broker_id, fenced=broker.fenced, metadata_offset=request.current_metadata_offset, way=way)
     leaves = request.want_shut_down or sessions.is_shutting_down(broker_id)
     leads = leaves and (yield from leads_partitions(state, broker_id))
     now, then = sessions.next_state(
@@ -79,7 +79,7 @@ def heartbeat(
     if fenced:
         sessions.touch(broker_id, fenced=True, metadata_offset=request.current_metadata_offset)
     elif then is BrokerState.UNFENCED:
-        sessions.touch(broker_id, fenced=False, metadata_offset=request.current_metadata_offset)
+        sessions.touch(broker_id, fenced=False, metadata_offset=request.current_metadata_offset, way=way)
     if lost:
         # One that comes has not been given what lies there, and one that goes gives up all it has.
         records += yield from lose_directories(state, broker, lost, moves_anyway=moves)

@@ -2,13 +2,28 @@
 
 Not part of the log: a new controller starts with every broker given a full session and learns the rest. What a broker
 is allowed next (stay fenced, become unfenced, hand over its partitions, leave) is decided here from its heartbeat.
+
+A session ends before its time when there is better evidence than silence. The system closes the connections of a
+process that died; one that lives and lost its connection beats again at once. So a broker whose connection ended has a
+moment to be heard of, not the rest of its session. The same goes for the broker of a node that led the quorum until its
+voters gave it up, and for whoever comes with the log directories of another: they are locked, so that one is dead.
 """
 
 from __future__ import annotations
 
 from enum import Enum
+from typing import Final, Protocol
 
 from moldau.runtime.ports import Clock
+
+# How long a broker whose connection ended has to be heard of again, if its session is not over before that.
+GRACE_SECONDS: Final = 1.0
+
+
+class Way(Protocol):
+    """The connection a heartbeat came on."""
+
+    def is_open(self) -> bool: ...
 
 
 class BrokerState(Enum):
@@ -19,10 +34,15 @@ class BrokerState(Enum):
 
 
 class _Session:
-    __slots__ = ("fenced", "last_contact", "metadata_offset", "owed", "shutdown_offset")
+    __slots__ = ("expiry", "fenced", "heard", "last_contact", "metadata_offset", "owed", "shutdown_offset", "way")
 
-    def __init__(self, now: float, fenced: bool) -> None:
+    def __init__(self, now: float, expiry: float, fenced: bool) -> None:
         self.last_contact = now
+        self.expiry = expiry
+        # By this controller, since it leads.
+        self.heard = False
+        # What its last heartbeat came on, where the end of that means something.
+        self.way: Way | None = None
         self.fenced = fenced
         self.metadata_offset = -1
         # The offset every other broker must have reached before this one may leave; None while it does not want to.
@@ -50,9 +70,9 @@ class BrokerSessions:
     def register(self, broker_id: int, *, fenced: bool, new_incarnation: bool) -> None:
         session = self._sessions.get(broker_id)
         if session is None or new_incarnation:
-            self._sessions[broker_id] = _Session(self._clock.monotonic(), fenced)
+            self._sessions[broker_id] = self._new(fenced)
         else:
-            session.last_contact = self._clock.monotonic()
+            self._renew(session)
             session.fenced = fenced
 
     def remove(self, broker_id: int) -> None:
@@ -61,15 +81,38 @@ class BrokerSessions:
     def clear(self) -> None:
         self._sessions.clear()
 
-    def touch(self, broker_id: int, *, fenced: bool, metadata_offset: int) -> None:
+    def touch(self, broker_id: int, *, fenced: bool, metadata_offset: int, way: Way | None = None) -> None:
         session = self._sessions.get(broker_id)
         if session is None:
-            session = self._sessions[broker_id] = _Session(self._clock.monotonic(), fenced)
-        session.last_contact = self._clock.monotonic()
+            session = self._sessions[broker_id] = self._new(fenced)
+        self._renew(session)
+        session.heard = True
+        if way is not None:
+            session.way = way
+            if not way.is_open():
+                # It ended while the heartbeat waited for its turn.
+                self.disconnected(broker_id, way)
         session.metadata_offset = metadata_offset
         session.fenced = fenced
         if fenced:
             session.shutdown_offset = None
+
+    def disconnected(self, broker_id: int, way: Way) -> None:
+        """A connection has ended. If the broker has not been heard of on another since, it has a moment for that."""
+        session = self._sessions.get(broker_id)
+        if session is not None and session.way is way:
+            self.hasten(broker_id)
+
+    def hasten(self, broker_id: int) -> None:
+        """It is probably dead: unless it is heard of in a moment, its session is over."""
+        session = self._sessions.get(broker_id)
+        if session is not None:
+            session.expiry = min(session.expiry, self._clock.monotonic() + GRACE_SECONDS)
+
+    def prolong(self, seconds: float) -> None:
+        """For so long nobody could be heard."""
+        for session in self._sessions.values():
+            session.expiry += seconds
 
     def owe(self, broker_id: int) -> None:
         """The change of state that was decided last failed: its next heartbeat makes up for what is missing."""
@@ -86,12 +129,16 @@ class BrokerSessions:
         """Again when the first attempt failed: then it takes until a later offset."""
         self._sessions[broker_id].shutdown_offset = offset
 
-    def blocks_registration(self, broker_id: int) -> bool:
-        """Whether another process with this id may still be alive."""
+    def blocks_registration(self, broker_id: int, *, has_its_directories: bool = False) -> bool:
+        """Whether another process with this id may still be alive. One whose log directories are another's now is not;
+        unless it is heard of all the same, for then they have been copied."""
         session = self._sessions.get(broker_id)
         if session is None or session.fenced or broker_id == self._local_broker:
             return False
-        return self._expiry(session) >= self._clock.monotonic()
+        is_gone = not session.heard or (session.way is not None and not session.way.is_open())
+        if has_its_directories and is_gone:
+            return False
+        return session.expiry >= self._clock.monotonic()
 
     def is_shutting_down(self, broker_id: int) -> bool:
         session = self._sessions.get(broker_id)
@@ -100,15 +147,15 @@ class BrokerSessions:
     def stale(self) -> int | None:
         """A broker whose session has run out, the longest silent one first."""
         now = self._clock.monotonic()
-        expired = [(session.last_contact, broker) for broker, session in self._watched() if self._expiry(session) < now]
+        expired = [(session.last_contact, broker) for broker, session in self._watched() if session.expiry < now]
         return min(expired)[1] if expired else None
 
     def is_stale(self, broker_id: int) -> bool:
         session = self._sessions.get(broker_id)
-        return session is not None and not session.fenced and self._expiry(session) < self._clock.monotonic()
+        return session is not None and not session.fenced and session.expiry < self._clock.monotonic()
 
     def seconds_to_next_expiry(self) -> float | None:
-        expiries = [self._expiry(session) for _, session in self._watched()]
+        expiries = [session.expiry for _, session in self._watched()]
         return max(0.0, min(expiries) - self._clock.monotonic()) if expiries else None
 
     def next_state(
@@ -158,5 +205,10 @@ class BrokerSessions:
             if not session.fenced and broker != self._local_broker
         ]
 
-    def _expiry(self, session: _Session) -> float:
-        return session.last_contact + self._timeout
+    def _new(self, fenced: bool) -> _Session:
+        now = self._clock.monotonic()
+        return _Session(now, now + self._timeout, fenced)
+
+    def _renew(self, session: _Session) -> None:
+        session.last_contact = self._clock.monotonic()
+        session.expiry = session.last_contact + self._timeout

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from struct import Struct
-from typing import Any
+from typing import Any, Final
 
 from moldau import __version__
 from moldau.deferred import Deferred
@@ -27,6 +27,9 @@ from moldau.protocol.messages.request_header import RequestHeader
 from moldau.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from moldau.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from moldau.protocol.wire import Reader
+
+# As which software our clients and nodes introduce themselves.
+OUR_NAME: Final = "moldau"
 
 _LENGTH = Struct(">i")
 _CORRELATION_AND_ERROR = Struct(">ih")
@@ -140,7 +143,7 @@ class Exchange:
     # ---------------------------------------------------------------------------------------- agreeing on versions
 
     def _negotiate(self, version: int) -> None:
-        request = ApiVersionsRequest(client_software_name="moldau", client_software_version=__version__)
+        request = ApiVersionsRequest(client_software_name=OUR_NAME, client_software_version=__version__)
         call = Call(request, version, True)
         call.version = version
         self._write(call)

@@ -56,6 +56,7 @@ class Peers:
         self._backoff = Backoff(backoff_first, backoff_limit, chance=self._chance)
         self._security = security
         self._lanes: dict[tuple[Address, str], _Lane] = {}
+        self._watchers: dict[str, Callable[[], None]] = {}
         self._closed = False
 
     def ask(
@@ -81,6 +82,10 @@ class Peers:
         there = self._lanes.get((address, lane))
         return None if there is None or there.link is None else there.link.versions
 
+    def watch(self, lane: str, lost: Callable[[], None]) -> None:
+        """`lost` is told of every connection of this lane that ended without our doing, as soon as that is known."""
+        self._watchers[lane] = lost
+
     def forget(self, address: Address, lane: str | None = None) -> None:
         """Ends the connections to an address, or the one of this lane: nothing is expected from there any more."""
         for key in [key for key in self._lanes if key[0] == address and lane in (None, key[1])]:
@@ -97,7 +102,12 @@ class Peers:
         lane = self._lanes.get((address, name))
         if lane is None:
             lane = self._lanes[address, name] = _Lane(
-                address, self._clock, self._loop, self._backoff, lambda lost: self._connect(address, lost)
+                address,
+                self._clock,
+                self._loop,
+                self._backoff,
+                lambda lost: self._connect(address, lost),
+                self._watchers.get(name),
             )
         return lane
 
@@ -140,6 +150,7 @@ class _Lane:
         loop: Loop,
         backoff: Backoff,
         connect: Callable[[Callable[[Link, MoldauError], None]], Link],
+        told_lost: Callable[[], None] | None,
     ) -> None:
         self.link: Link | None = None
         self._address = address
@@ -147,6 +158,7 @@ class _Lane:
         self._loop = loop
         self._backoff = backoff
         self._connect = connect
+        self._told_lost = told_lost
         self._failures = 0
         self._waiting: list[_Question] = []
         # Runs while no further connection may be tried.
@@ -190,6 +202,8 @@ class _Lane:
             return
         self.link = None
         self._hold_back()
+        if self._told_lost is not None:
+            self._told_lost()
 
     def _hold_back(self) -> None:
         pause = self._backoff.delay(self._failures)

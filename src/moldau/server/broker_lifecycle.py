@@ -7,6 +7,9 @@ has seen its own registration there is it unfenced and given partitions to lead.
 With its registration a broker names the epoch it had when it last stopped in order. Without that the controller knows
 that it was torn away, and that what it had written last may be gone from its disk.
 
+A broker that has lost its connection to the controller, or hears of another controller, beats at once: the controller
+takes one that is not heard of soon after its connection ended for dead.
+
 A controller that does not know the broker or its epoch any more (somebody unregistered it, or it was registered anew)
 is no reason to end: the broker registers again.
 """
@@ -99,6 +102,7 @@ class BrokerLifecycle:
         self.epoch = -1
         self.started: Deferred[None] = Deferred()
         self.stopped: Deferred[None] = Deferred()
+        channel.watch(_LANE, self._hasten)
 
     def register(
         self,
@@ -185,6 +189,11 @@ class BrokerLifecycle:
         self._failures += 1
 
     # --------------------------------------------------------------------------------------------------- heartbeats
+
+    def _hasten(self) -> None:
+        is_registered = self.epoch >= 0 and not self._failures
+        if is_registered and self._timer is not None and not self._asking and not self._abandoned:
+            self._beat()
 
     def _beat(self) -> None:
         self._cancel()

@@ -52,6 +52,7 @@ class Connection:
         "_route",
         "_routes",
         "_send",
+        "_told_closed",
         "client_bytes",
         "client_id",
         "closing",
@@ -86,6 +87,7 @@ class Connection:
         self._send = transport.send
         self._holds = 0
         self._route: Route | None = None
+        self._told_closed: Callable[[], None] | None = None
 
     @property
     def table(self) -> DispatchTable:
@@ -145,6 +147,8 @@ class Connection:
         if reason is not None:
             logger.warning("closed the connection from %s: %s", self.name, reason)
         self._channel.connection_closed(self)
+        if self._told_closed is not None:
+            self._told_closed()
 
     # ------------------------------------------------------------------------------------ for the rest of the room
 
@@ -155,6 +159,10 @@ class Connection:
 
     def is_open(self) -> bool:
         return self.open
+
+    def when_closed(self, told: Callable[[], None]) -> None:
+        """`told` is called when it is closed; it takes the place of an earlier one."""
+        self._told_closed = told
 
     def doing(self) -> str:
         """Its last request, and whose it was."""

@@ -97,6 +97,7 @@ class ControllerChannel:
         self._here = _LocalConnection(table)
         # What has no answer yet, in the order it was asked.
         self._open: dict[_Question, None] = {}
+        self._watchers: list[Callable[[], None]] = []
         self._closed = False
 
     @property
@@ -114,6 +115,11 @@ class ControllerChannel:
         self._open[question] = None
         self._try(question)
         return question.answer
+
+    def watch(self, lane: str, changed: Callable[[], None]) -> None:
+        """`changed` is called when there is another active controller, or the connection to it on this lane ended."""
+        self._watchers.append(changed)
+        self._peers.watch(_lane(lane), changed)
 
     def forward(self, context: RequestContext, request: Message) -> Deferred[Any]:
         """A client's request, passed on in its name; the controller's response to it."""
@@ -154,7 +160,7 @@ class ControllerChannel:
             return
         limit = min(left, self._request_timeout)
         attempt = question.attempts
-        self._peers.ask(address, question.request, timeout=limit, lane=_lane(question)).then(
+        self._peers.ask(address, question.request, timeout=limit, lane=_lane(question.lane)).then(
             lambda value, error: self._heard(question, attempt, value, error)
         )
 
@@ -230,7 +236,10 @@ class ControllerChannel:
                 self._soon(question)
             elif (former := question.sent_to) is not None and former != now_at:
                 self._soon(question)
-                self._peers.forget(former, _lane(question))
+                self._peers.forget(former, _lane(question.lane))
+        for changed in self._watchers:
+            # In a turn of its own, as below.
+            self._loop.call_later(0.0, changed)
 
     def _soon(self, question: _Question) -> None:
         """In a turn of its own: the others who follow the quorum hear of the leader first."""
@@ -239,8 +248,8 @@ class ControllerChannel:
         question.pause = self._loop.call_later(0.0, lambda: self._try(question))
 
 
-def _lane(question: _Question) -> str:
-    return f"controller {question.lane}"
+def _lane(name: str) -> str:
+    return f"controller {name}"
 
 
 def _refusal(response: Any) -> MoldauError | None:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from moldau.config.broker import BrokerConfig
 from moldau.controller.controller import Controller
+from moldau.controller.sessions import Way
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.features import supported_features
@@ -208,6 +209,7 @@ class World:
         log: bytes = b"",
         seed: int = 0,
         has_local_broker: bool = False,
+        former_leader: int = -1,
     ) -> None:
         self.config = BrokerConfig.parse({"log.dirs": "/unused", **(properties or {})})
         self.clock = ManualClock()
@@ -225,6 +227,9 @@ class World:
         )
         self.quorum.register(self.loader)
         self.quorum.register(self.controller)
+        if former_leader >= 0:
+            self.controller.on_leader(former_leader, 0)
+            self.controller.on_leader(-1, 0)
         self.quorum.start()
         self.quorum.commit()
         for broker_id in brokers:
@@ -278,7 +283,9 @@ class World:
             }
         )
 
-    def heartbeat(self, broker_id: int, epoch: int | None = None, **fields: Any) -> BrokerHeartbeatResponse:
+    def heartbeat(
+        self, broker_id: int, epoch: int | None = None, way: Way | None = None, **fields: Any
+    ) -> BrokerHeartbeatResponse:
         registered = self.controller.state.brokers.registrations.get(broker_id)
         request = BrokerHeartbeatRequest(
             **{
@@ -288,7 +295,7 @@ class World:
                 **fields,
             }
         )
-        return self.settle(self.controller.broker_heartbeat(request))
+        return self.settle(self.controller.broker_heartbeat(request, way))
 
     def join(self, broker_id: int, **fields: Any) -> int:
         """Registers and unfences."""

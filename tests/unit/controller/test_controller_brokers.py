@@ -103,6 +103,125 @@ def test_a_silent_broker_is_fenced_and_its_partitions_move() -> None:
     )
 
 
+class Wire:
+    """The connection of a broker, as its controller sees it."""
+
+    def __init__(self, world: World, broker_id: int) -> None:
+        self.open = True
+        self._world = world
+        self._broker_id = broker_id
+
+    def is_open(self) -> bool:
+        return self.open
+
+    def end(self) -> None:
+        self.open = False
+        self._world.controller.disconnected(self._broker_id, self)
+
+
+def lives(world: World, broker_id: int) -> bool:
+    world.quorum.commit()
+    return not world.image.cluster.brokers[broker_id].fenced
+
+
+def test_a_broker_whose_connection_ended_is_fenced_in_a_moment() -> None:
+    world = World(brokers=(1, 2))
+    world.create("orders", assignment={0: [2, 1]})
+    wire = Wire(world, 2)
+    world.heartbeat(2, way=wire)
+    world.heartbeat(1)
+    wire.end()
+    world.loop.advance(0.9)
+    assert lives(world, 2)
+    world.loop.advance(0.2)
+    assert not lives(world, 2)
+    assert "orders-0 leader 1 epoch 1 isr 1 of 2,1" in show(world.image)
+    # Nobody else's time has become shorter.
+    world.loop.advance(7)
+    assert lives(world, 1)
+
+
+def test_a_living_broker_that_lost_its_connection_stays() -> None:
+    world = World(brokers=(1, 2))
+    first, second = Wire(world, 2), Wire(world, 2)
+    world.heartbeat(2, way=first)
+    first.end()
+    world.loop.advance(0.5)
+    world.heartbeat(2, way=second)
+    world.heartbeat(1)
+    world.loop.advance(5)
+    assert lives(world, 2)
+    # The old connection is news of yesterday, the new one is not.
+    first.end()
+    world.loop.advance(2)
+    assert lives(world, 2)
+    second.end()
+    world.loop.advance(1.1)
+    assert not lives(world, 2)
+
+
+def test_a_heartbeat_that_is_still_unread_when_the_moment_is_over_counts() -> None:
+    world = World(brokers=(1, 2))
+    wire = Wire(world, 2)
+    world.heartbeat(2, way=wire)
+    wire.end()
+    # The loop was busy: the timer comes first, then it reads what has long been there.
+    world.loop.call_later(1.01, lambda: world.heartbeat(2, way=Wire(world, 2)) and None)
+    world.loop.advance(1.5)
+    assert lives(world, 2)
+
+
+def test_a_heartbeat_that_waited_until_its_connection_was_gone_counts_for_a_moment() -> None:
+    world = World(brokers=(1, 2))
+    wire = Wire(world, 2)
+    wire.open = False
+    world.heartbeat(2, way=wire)
+    world.heartbeat(1)
+    world.loop.advance(1.1)
+    assert not lives(world, 2)
+    assert lives(world, 1)
+
+
+def test_a_controller_that_stood_still_itself_fences_nobody_for_it() -> None:
+    world = World(brokers=(1, 2))
+    world.clock.now += 60.0
+    world.loop.run()
+    world.loop.advance(0.1)
+    assert lives(world, 1)
+    world.loop.advance(1.0)
+    assert not lives(world, 1)
+
+
+def test_the_broker_of_a_leader_that_was_given_up_has_a_moment_under_the_next_one() -> None:
+    before = World(brokers=(1, 2, 3))
+    before.quorum.lose_leadership()
+    for broker, heard in ((2, False), (2, True)):
+        world = World(brokers=(), log=before.quorum.log, former_leader=broker)
+        if heard:
+            world.heartbeat(broker)
+        world.loop.advance(1.1)
+        assert lives(world, 2) is heard
+        assert lives(world, 3)
+
+
+def test_whoever_has_the_directories_of_a_broker_is_its_successor() -> None:
+    """They are locked by the process that uses them."""
+    before = World(brokers=(1, 2))
+    elsewhere = [directory_of(2, 7)]
+    # A new controller has not heard of anybody: the directories are the only evidence.
+    world = World(brokers=(), log=before.quorum.log)
+    another = world.controller.register_broker(world.registration(2, incarnation=2, log_dirs=elsewhere))
+    assert refused(another).code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
+    world.register(2, incarnation=2)
+    # One that is heard of lives; its directories must have been copied.
+    wire = Wire(world, 2)
+    assert not world.heartbeat(2, way=wire).is_fenced
+    copied = world.controller.register_broker(world.registration(2, incarnation=3))
+    assert refused(copied).code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
+    wire.end()
+    world.register(2, incarnation=3)
+
+
 def test_the_last_in_sync_replica_is_waited_for() -> None:
     world = World(brokers=(1, 2))
     world.create("orders", assignment={0: [1, 2]})

@@ -397,9 +397,9 @@ def test_a_broker_whose_heartbeat_waits_for_a_long_decision_is_not_fenced(heard:
             broker_id=1, broker_epoch=broker.epoch, current_metadata_offset=world.image.offset
         )
         world.controller.broker_heartbeat(request)
-    world.clock.now += world.config.broker_session_timeout_ms / 1000 + 1
+    world.clock.now += world.config.broker_session_timeout_ms / 1000 + 0.5
     for _ in range(2):
-        world.loop.run()
+        world.loop.advance(0.1)
         world.quorum.commit()
     assert world.controller.state.brokers.registrations[1].fenced is not heard
 

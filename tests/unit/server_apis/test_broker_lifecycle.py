@@ -35,6 +35,11 @@ class Channel:
         self.asked: list[Any] = []
         self.timeouts: list[float | None] = []
         self.lanes: list[str] = []
+        self.changed: Callable[[], None] = lambda: None
+
+    def watch(self, lane: str, changed: Callable[[], None]) -> None:
+        assert lane == "heartbeat"
+        self.changed = changed
 
     def ask(self, request: Any, *, timeout: float | None = None, lane: str = "") -> Deferred[Any]:
         self.asked.append(request)
@@ -113,6 +118,25 @@ def test_a_registration_that_is_refused_for_now_is_tried_again() -> None:
     story.loop.advance(1.0)
     assert story.outcome == [None]
     assert story.channel.kinds()[:4] == ["Registration", "Registration", "Registration", "Heartbeat"]
+
+
+def test_it_beats_at_once_when_its_connection_is_lost_or_the_controller_is_another() -> None:
+    story = Story(accepted(), beat())
+    story.channel.changed()
+    assert story.channel.kinds() == []
+    story.begin()
+    assert story.channel.kinds() == ["Registration", "Heartbeat"]
+    story.loop.advance(0.5)
+    story.channel.changed()
+    assert story.channel.kinds() == ["Registration", "Heartbeat", "Heartbeat"]
+    # The next one is an interval away from that.
+    story.loop.advance(1.9)
+    assert len(story.channel.asked) == 3
+    story.loop.advance(0.2)
+    assert len(story.channel.asked) == 4
+    story.lifecycle.abandon()
+    story.channel.changed()
+    assert len(story.channel.asked) == 4
 
 
 def test_what_will_not_pass_ends_the_start_at_once() -> None:

@@ -9,6 +9,7 @@ from typing import Final
 
 from moldau.deferred import Deferred
 from moldau.errors import KafkaError
+from moldau.links.exchange import OUR_NAME
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from moldau.server.apis.forwarding import controller_of
@@ -17,7 +18,12 @@ from moldau.server.dispatch import Api
 
 
 def broker_heartbeat(context: RequestContext, request: BrokerHeartbeatRequest) -> Deferred[BrokerHeartbeatResponse]:
-    return controller_of(context).broker_heartbeat(request)
+    controller, connection = controller_of(context), context.connection
+    if connection.software is None or connection.software.name != OUR_NAME:
+        # Others may take until their next heartbeat to see that they lost their connection: its end means nothing.
+        return controller.broker_heartbeat(request)
+    connection.when_closed(lambda: controller.disconnected(request.broker_id, connection))
+    return controller.broker_heartbeat(request, connection)
 
 
 def error_response(request: BrokerHeartbeatRequest, version: int, error: KafkaError) -> BrokerHeartbeatResponse:
