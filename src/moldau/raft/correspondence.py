@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, MoldauError
+from moldau.links.errors import ConnectionFailed
 from moldau.protocol.api import ApiKey
 from moldau.protocol.message import Message
 from moldau.raft.effects import Send
@@ -35,14 +36,19 @@ class Correspondence:
         self._peers = peers
         self._membership = membership
 
-    def ask(self, send: Send, answered: Callable[[Answer | None], None]) -> None:
-        """`answered` hears None if there is no answer. The machine itself knows how long it waits for one."""
+    def ask(self, send: Send, answered: Callable[[Answer | None, bool], None]) -> None:
+        """`answered` hears None if there is no answer, and whether that is because the connection ended or could not
+        be made. The machine itself knows how long it waits for one."""
         if self._peers is None:
             return
         request = request_message(send.request, self._membership.cluster_id)
         lane = "raft-fetch" if request.API_KEY in _SLOW else "raft"
         asked = self._peers.ask(send.address, request, timeout=self._membership.patience, lane=lane)
-        asked.then(lambda response, error: answered(self._understood(send, response, error)))
+        asked.then(
+            lambda response, error: answered(
+                self._understood(send, response, error), isinstance(error, ConnectionFailed)
+            )
+        )
 
     def _understood(self, send: Send, response: Message | None, error: BaseException | None) -> Answer | None:
         try:

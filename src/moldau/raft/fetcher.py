@@ -92,8 +92,21 @@ class Fetcher:
         voter = self._member.voters.get(id)
         return None if voter is None else voter.address(self._member.settings.listener)
 
+    def doubt(self, node_id: int) -> None:
+        """The connection to this node ended, as those of a process that died do; or it says that it does not lead. If
+        it was the leader, and says nothing else in a moment, this node stands for election: pre-votes see to it that
+        nothing comes of that as long as others hear it."""
+        member, role = self._member, self._member.role
+        if isinstance(role, Follower) and role.leader_id == node_id:
+            role.has_fetched = False
+            role.deadline = min(role.deadline, member.now + member.doubt_timeout())
+
     @property
     def _max_wait(self) -> float:
+        role = self._member.role
+        if isinstance(role, Follower) and not role.has_fetched:
+            # Whether it leads at all is to be known at once.
+            return 0.0
         return min(_MAX_WAIT, self._member.settings.fetch_timeout / 4)
 
     def _request(self) -> FetchRequest:

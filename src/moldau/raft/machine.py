@@ -1,7 +1,8 @@
 """KRaft as a machine of steps: messages and time go in, effects come out. It knows no disk, clock, network or chance.
 
     effects = machine.receive(request, token, now)      a request of another node; `token` comes back with its answer
-    effects = machine.answered(id, answer, now)         the answer to one of ours, None if there will be none
+    effects = machine.answered(id, answer, now)         the answer to one of ours, None if there will be none; whether
+                                                        that is because its connection ended
     effects = machine.tick(now)                         time passed; `deadline` says when that is worth it
     effects = machine.appended(now)                     the driver wrote records, as leader
     effects = machine.flushed(end_offset, now)          the log is on disk up to there
@@ -122,7 +123,7 @@ class RaftMachine:
             self._changes.update(request, token)
         return self._end()
 
-    def answered(self, id: int, answer: Answer | None, now: float) -> list[Effect]:
+    def answered(self, id: int, answer: Answer | None, now: float, *, disconnected: bool = False) -> list[Effect]:
         self._begin(now)
         member = self.member
         waiting = member.connections.settle(id)
@@ -130,6 +131,8 @@ class RaftMachine:
             role, request = member.role, waiting.request
             if answer is None:
                 self._unanswered(waiting.id, waiting.node_id, request)
+                if disconnected:
+                    self._fetcher.doubt(waiting.node_id)
             else:
                 self._take(waiting.id, waiting.node_id, request, answer)
             if member.role is role and (answer is None or answer.error is not ErrorCode.NONE):
@@ -139,6 +142,9 @@ class RaftMachine:
     def _take(self, id: int, node_id: int, request: Request, answer: Answer) -> None:
         if isinstance(answer, FetchAnswer):
             self._fetcher.fetched(answer)
+            if answer.error is ErrorCode.NOT_LEADER_OR_FOLLOWER and answer.standing.leader_id != node_id:
+                # It does not lead, it says: it was restarted, or has resigned.
+                self._fetcher.doubt(node_id)
         elif isinstance(answer, VoteAnswer) and isinstance(request, VoteRequest):
             if answer.error is ErrorCode.UNSUPPORTED_VERSION:
                 self._elections.refused(node_id)

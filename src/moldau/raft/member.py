@@ -35,6 +35,8 @@ from moldau.runtime.ports import Random
 # Kafka's first pause after an election that nobody won, doubled with each further one.
 _BACKOFF_SECONDS: Final = 0.1
 _MOST_DOUBLINGS: Final = 10
+# A leader whose connection ended is given between one and five times as long.
+_DOUBT_SECONDS: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,11 @@ class Member:
 
     def election_timeout(self) -> float:
         return self.settings.election_timeout * (1 + self._random.below(1000) / 1000)
+
+    def doubt_timeout(self) -> float:
+        """How long a leader that seems to have died is given to show that it lives. Not the same for two, lest they
+        take each other's votes; and nobody who is patient becomes less so."""
+        return min(_DOUBT_SECONDS * (1 + self._random.below(4000) / 1000), self.settings.fetch_timeout)
 
     def chosen(self, several: list[Address]) -> int:
         return self._random.below(len(several))

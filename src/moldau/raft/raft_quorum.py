@@ -235,9 +235,9 @@ class RaftQuorum:
         if self._machine is not None:
             self._run(self._machine.tick(self._now()))
 
-    def _answered(self, id: int, answer: Answer | None) -> None:
+    def _answered(self, id: int, answer: Answer | None, disconnected: bool) -> None:
         if self._machine is not None:
-            self._run(self._machine.answered(id, answer, self._now()))
+            self._run(self._machine.answered(id, answer, self._now(), disconnected=disconnected))
 
     def _forced(self, end_offset: int) -> None:
         if self._machine is not None:

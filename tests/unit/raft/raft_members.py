@@ -11,6 +11,7 @@ from controller_kit import ManualClock, ManualLoop, SeededRandom
 from moldau.config.broker import BrokerConfig
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
+from moldau.links.errors import ConnectionFailed
 from moldau.metadata.committed import CommittedBatch, MetadataSnapshot
 from moldau.metadata.loader import MetadataLoader
 from moldau.metadata.records import TopicRecord, VersionedRecord
@@ -65,10 +66,17 @@ class Line:
             answer.fail(error)
             return answer
         members.sent.append(f"{self._id} -> {target} {ApiKey(request.API_KEY).name}")
+        members.open = [each for each in members.open if not each[1].settled]
+        members.open.append((target, answer))
 
         def arrive() -> None:
             quorum = members.quorums.get(target)
-            if quorum is None or (self._id, target) in members.cut:
+            if answer.settled:
+                return
+            if quorum is None:
+                answer.fail(ConnectionFailed("Nobody listens there."))
+                return
+            if (self._id, target) in members.cut:
                 answer.fail(KafkaError(ErrorCode.NETWORK_EXCEPTION))
                 return
             if request.API_KEY == ApiKey.API_VERSIONS:
@@ -86,11 +94,17 @@ class Line:
                 back(outcome, None)
 
         def back(value: Any, error: BaseException | None) -> None:
+            if answer.settled:
+                return
             if error is not None or (target, self._id) in members.cut:
                 answer.fail(error or KafkaError(ErrorCode.NETWORK_EXCEPTION))
                 return
             encoded = value.encode(version)
-            members.loop.call_soon(lambda: answer.resolve(RESPONSES[request.API_KEY].decode(encoded, version)))
+            members.loop.call_soon(lambda: come(RESPONSES[request.API_KEY].decode(encoded, version)))
+
+        def come(response: Message) -> None:
+            if not answer.settled:
+                answer.resolve(response)
 
         members.loop.call_soon(arrive)
         return answer
@@ -108,6 +122,8 @@ class Members:
         self.faults: list[BaseException] = []
         self.cut: set[tuple[int, int]] = set()
         self.sent: list[str] = []
+        # What has not been answered, with the one who was asked.
+        self.open: list[tuple[int, Deferred[Message]]] = []
         # The version of an API, if it is not the newest.
         self.versions: dict[int, int] = {}
 
@@ -165,6 +181,13 @@ class Members:
         quorum._log.log.segments.release()
         quorum._log._log = None
         quorum._log.unlock()
+        self.reset(id)
+
+    def reset(self, id: int) -> None:
+        """All connections to this one end."""
+        for target, answer in self.open:
+            if target == id and not answer.settled:
+                answer.fail(ConnectionFailed("The connection was lost."))
 
     def snapshot(self, id: int) -> None:
         generator = SnapshotGenerator(self.quorums[id], self.config(id), self.loop)

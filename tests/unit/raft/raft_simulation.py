@@ -205,7 +205,7 @@ class RaftWorld:
         host = self.hosts[sender]
         if host.incarnation == incarnation:
             now = self.clock(host)
-            host.step(lambda machine: machine.answered(id, answer, now), now)
+            host.step(lambda machine: machine.answered(id, answer, now, disconnected=answer is None), now)
 
     def _carry(self, source: int, target: int, arrive: Callable[[], None]) -> None:
         chance = self.random

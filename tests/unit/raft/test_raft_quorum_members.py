@@ -63,6 +63,47 @@ def test_the_leader_is_killed_and_another_goes_on(members: Members) -> None:
     members.all_have("a", "b")
 
 
+def test_a_leader_that_died_is_missed_as_soon_as_its_connections_end(members: Members) -> None:
+    """Not after the time without an answer, which is two seconds."""
+    members.start_all()
+    first = members.write("a")
+    members.all_have("a")
+    members.kill(first.node_id)
+    members.pass_time(1.0)
+    assert members.leader().epoch > first.epoch
+
+
+def test_all_that_were_killed_do_not_wait_for_one_that_says_it_does_not_lead(members: Members) -> None:
+    members.start_all()
+    epoch = members.write("a").epoch
+    members.all_have("a")
+    for id in members.ids:
+        members.kill(id)
+    members.start_all()
+    members.pass_time(1.0, lambda: any(quorum.epoch > epoch for quorum in members.quorums.values()))
+
+
+def test_a_leader_that_lives_stays_when_connections_end(members: Members) -> None:
+    members.start_all()
+    leader = members.write("a")
+    members.all_have("a")
+    epoch = leader.epoch
+    for _ in range(5):
+        members.reset(leader.node_id)
+        members.pass_time(0.7)
+    # Nor when it takes longer than that until they can be made again: others hear it, and pre-votes are refused.
+    other = next(id for id in members.ids if id != leader.node_id)
+    members.cut |= {(other, leader.node_id), (leader.node_id, other)}
+    members.reset(leader.node_id)
+    members.pass_time(1.5)
+    members.cut.clear()
+    members.pass_time(3)
+    assert (leader.leader_id, leader.epoch) == (leader.node_id, epoch)
+    assert {quorum.epoch for quorum in members.quorums.values()} == {epoch}
+    members.write("b")
+    members.all_have("a", "b")
+
+
 def test_a_leader_that_leaves_says_so_and_nobody_waits_for_a_timeout(members: Members) -> None:
     members.start_all()
     first = members.write("a")
