@@ -76,6 +76,7 @@ class Broker:
             offline_directories=logs.offline_ids,
             registered=self._registered,
         )
+        self.replicas.directory_lost = self.lifecycle.hasten
         # A node that is alone talks to nobody, and has nothing that others would need.
         brokers = None
         if not config.standalone:

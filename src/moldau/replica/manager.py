@@ -30,7 +30,7 @@ from moldau.runtime.ports import Clock, Loop, Workers
 from moldau.slicing import Slicer, Work
 from moldau.storage.log import Log
 from moldau.storage.log_manager import LogManager
-from moldau.storage.storage_error import StorageError
+from moldau.storage.storage_error import FULL, StorageError
 from moldau.types import TopicPartition, Uuid
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ class ReplicaManager:
         self._metadata_complete = False
         self._logs = logs
         logs.failed = self.storage_failed
+        # Told when a directory has gone offline: the controller should know at once.
+        self.directory_lost: Callable[[], None] = lambda: None
         logs.retirement.freed = self.open_refused
         self._defaults = defaults
         self._clock = clock
@@ -356,12 +358,13 @@ class ReplicaManager:
     def storage_failed(self, error: StorageError) -> None:
         """A disk refused an operation: every log reports here (`PartitionDirectory.failed`), so nobody else has to.
 
-        A full disk is left in service: it can still be read, and may have room again. A want of descriptors is no fault
+        A full disk of a node that stands alone is left in service: it can still be read, and may have room again. In a
+        cluster others can go on with what lies there, so it is given up, as in Kafka. A want of descriptors is no fault
         of the disk. Any other failure takes the directory and its partitions offline; the rest goes on.
         """
         if not self._logs.is_online(error.directory):
             return
-        if error.is_passing:
+        if error.is_passing and not (error.errno in FULL and self.replication is not None):
             self.shortages.tell(error)
             return
         self.shortages.forget(error.directory)
@@ -372,6 +375,7 @@ class ReplicaManager:
                 self._away[place] = partition.topic_id
                 self._release(partition)
         logger.error("%s The log directory is offline now, and so are its partitions.", error)
+        self.directory_lost()
         if error.directory == self._metadata_directory:
             self._must_stop(MoldauError(f"{error} It holds the metadata log, without which the node cannot go on."))
         elif not any(directory.is_online for directory in self._logs.directories):

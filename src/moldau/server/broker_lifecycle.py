@@ -102,7 +102,7 @@ class BrokerLifecycle:
         self.epoch = -1
         self.started: Deferred[None] = Deferred()
         self.stopped: Deferred[None] = Deferred()
-        channel.watch(_LANE, self._hasten)
+        channel.watch(_LANE, self.hasten)
 
     def register(
         self,
@@ -190,7 +190,8 @@ class BrokerLifecycle:
 
     # --------------------------------------------------------------------------------------------------- heartbeats
 
-    def _hasten(self) -> None:
+    def hasten(self) -> None:
+        """There is something to tell the controller, or to find out about it."""
         is_registered = self.epoch >= 0 and not self._failures
         if is_registered and self._timer is not None and not self._asking and not self._abandoned:
             self._beat()

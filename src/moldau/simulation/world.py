@@ -166,6 +166,11 @@ class Machine:
             return None
         return failure
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether its last node ended by itself, or did not start."""
+        return (self._failure or (self.node and self.node.failure)) is not None
+
     def start(self) -> None:
         runtime = self.runtime = self._world.process(self.host, self.disk, self.ahead_ms)
         runtime.loop.on_power_cut = self._power_is_gone

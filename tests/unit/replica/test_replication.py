@@ -10,6 +10,7 @@ from replication_kit import TOPIC, Cluster
 
 from moldau.errors import ErrorCode
 from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from moldau.storage.storage_error import StorageError
 
 
 @pytest.fixture
@@ -379,23 +380,39 @@ def test_a_follower_moves_to_another_directory_while_it_follows(make: Any) -> No
     cluster.converge()
 
 
-def test_a_full_disk_holds_up_one_partition_until_there_is_room(make: Any) -> None:
+@pytest.mark.parametrize("full", [1, 2])
+def test_a_full_disk_is_given_up_where_others_can_go_on(make: Any, full: int) -> None:
+    """As in Kafka: whoever leads refuses the write, whoever follows is missed; both say so and go offline."""
     import errno
 
     cluster = make(2, min_insync_replicas="1")
     cluster.create((1, 2))
     cluster.run(1)
-    fault = cluster.brokers[2].disk.fail(errno.ENOSPC, "write", path="orders-0")
-    waiting = cluster.brokers[1].produce(b"x", timeout_ms=60_000)
-    before = cluster.fetches
+    broker = cluster.brokers[full]
+    told: list[int] = []
+    broker.replicas.directory_lost = lambda: told.append(full)
+    broker.disk.fail(errno.ENOSPC, "write", path="orders-0")
+    outcome = cluster.brokers[1].produce(b"x", timeout_ms=60_000)
     cluster.run(1)
-    assert waiting.error is None
-    assert cluster.fetches - before < 25, "it is not tried all the time"
-    assert fault is not None
-    cluster.brokers[2].disk.heal()
+    assert not outcome.acknowledged
+    assert outcome.error is (ErrorCode.KAFKA_STORAGE_ERROR if full == 1 else None)
+    assert told == [full]
+    # The other directory is none the worse for it, so the node goes on.
+    assert [directory.is_online for directory in broker.logs.directories].count(False) == 1
+    assert broker.failures == []
+
+
+def test_a_node_whose_only_disk_is_full_stops_and_says_why(make: Any) -> None:
+    import errno
+
+    cluster = make(2, min_insync_replicas="1")
+    cluster.create((1, 2))
     cluster.run(1)
-    assert waiting.acknowledged
-    cluster.converge()
+    broker = cluster.brokers[1]
+    for directory in broker.logs.directories:
+        broker.replicas.storage_failed(StorageError(directory.path, "Writing", OSError(errno.ENOSPC, "No room")))
+    (failure,) = broker.failures
+    assert "No room. No log directory is left, so the node stops." in str(failure)
 
 
 def test_a_durable_topic_is_acknowledged_when_it_is_on_every_disk(make: Any) -> None:
