@@ -18,6 +18,7 @@ from moldau.controller.sessions import BrokerSessions
 from moldau.controller.topics import TopicControl
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata import records as kinds
+from moldau.metadata.carried_records import CARRIED_TYPES
 from moldau.metadata.committed import MetadataTransaction
 from moldau.metadata.image import ConfigResource, ResourceType
 from moldau.metadata.records import Message, MetadataError
@@ -56,6 +57,7 @@ class ControllerState:
             kinds.ProducerIdsRecord: lambda record, _: self.producer_ids.replay(record),
             kinds.RegisterControllerRecord: lambda record, _: self.controllers.replay(record),
             kinds.NoOpRecord: _nothing,
+            **dict.fromkeys(CARRIED_TYPES, _nothing),
         }
 
     @property

@@ -6,7 +6,7 @@ creates five thousand partitions costs one copy of one topic, and a batch that c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from moldau.metadata.broker_registration import (
@@ -15,6 +15,7 @@ from moldau.metadata.broker_registration import (
     broker_from_record,
     controller_from_record,
 )
+from moldau.metadata.carried_records import CARRIED_TYPES, CarriedKey, carried
 from moldau.metadata.image import (
     EMPTY_IMAGE,
     ClusterImage,
@@ -71,6 +72,7 @@ class MetadataDelta:
         self.features: dict[str, int] = {}
         self.next_producer_id: int | None = None
         self._configs: dict[ConfigResource, dict[str, str]] = {}
+        self._carried: dict[CarriedKey, Message | None] = {}
 
     def replay(self, record: Message) -> None:
         """Takes over one record; MetadataError if it does not fit what came before."""
@@ -90,6 +92,7 @@ class MetadataDelta:
         delta.features.update(image.features)
         delta.next_producer_id = image.producer_ids.next or None
         delta._configs.update((resource, dict(settings)) for resource, settings in image.configs.resources.items())
+        delta._carried.update(image.carried)
         return delta
 
     @property
@@ -100,6 +103,7 @@ class MetadataDelta:
             or self.controllers
             or self.features
             or self._configs
+            or self._carried
             or self.next_producer_id is not None
         )
 
@@ -120,6 +124,8 @@ class MetadataDelta:
             self.features.setdefault(name, 0)
         for resource in base.configs.resources:
             self._configs.setdefault(resource, {})
+        for key in base.carried:
+            self._carried.setdefault(key, None)
         if self.next_producer_id is None:
             self.next_producer_id = 0
 
@@ -135,6 +141,7 @@ class MetadataDelta:
             self._applied_configs(),
             self._applied_features(),
             base.producer_ids if self.next_producer_id is None else ProducerIdsImage(self.next_producer_id),
+            self._applied_carried(),
         )
 
     def _cluster(self) -> ClusterImage:
@@ -164,6 +171,12 @@ class MetadataDelta:
             return self.base.features
         levels = {**self.base.features, **self.features}
         return FeaturesImage({name: level for name, level in levels.items() if level > 0})
+
+    def _applied_carried(self) -> Mapping[CarriedKey, Message]:
+        if not self._carried:
+            return self.base.carried
+        kept = {**self.base.carried, **self._carried}
+        return {key: record for key, record in kept.items() if record is not None}
 
     # ------------------------------------------------------------------------------------------------- by record
 
@@ -230,6 +243,10 @@ class MetadataDelta:
     def _producer_ids(self, record: ProducerIdsRecord) -> None:
         self.next_producer_id = record.next_producer_id
 
+    def _carry(self, record: Message) -> None:
+        key, kept = carried(record)
+        self._carried[key] = kept
+
     def _nothing(self, record: NoOpRecord) -> None:
         pass
 
@@ -250,4 +267,5 @@ _REPLAY: Final[dict[type, Callable[[MetadataDelta, Any], None]]] = {
     FeatureLevelRecord: MetadataDelta._feature,
     ProducerIdsRecord: MetadataDelta._producer_ids,
     NoOpRecord: MetadataDelta._nothing,
+    **dict.fromkeys(CARRIED_TYPES, MetadataDelta._carry),
 }

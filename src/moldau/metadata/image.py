@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from moldau.metadata.broker_registration import BrokerRegistration, ControllerRegistration, Endpoint, FeatureRange
+from moldau.metadata.carried_records import CarriedKey
 from moldau.metadata.features import METADATA_VERSION, MINIMUM_METADATA_VERSION
 from moldau.metadata.partition_registration import (
     LOST_DIRECTORY,
@@ -21,6 +22,7 @@ from moldau.metadata.partition_registration import (
     LeaderRecoveryState,
     PartitionRegistration,
 )
+from moldau.protocol.message import Message
 from moldau.types import Uuid
 
 __all__ = [
@@ -159,6 +161,8 @@ class MetadataImage:
     configs: ConfigsImage = field(default=ConfigsImage({}))
     features: FeaturesImage = field(default_factory=lambda: FeaturesImage({}))
     producer_ids: ProducerIdsImage = field(default=ProducerIdsImage(0))
+    # Of others, and for others: this node does nothing with them.
+    carried: Mapping[CarriedKey, Message] = field(default_factory=dict)
 
     @property
     def metadata_version(self) -> int:
@@ -172,6 +176,7 @@ class MetadataImage:
             and self.configs == other.configs
             and self.features == other.features
             and self.producer_ids == other.producer_ids
+            and self.carried == other.carried
         )
 
 

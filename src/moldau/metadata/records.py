@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from moldau.errors import MoldauError, ProtocolError
 from moldau.metadata import features
+from moldau.metadata.carried_records import CARRIED_TYPES
 from moldau.protocol.message import Message
 from moldau.protocol.messages.abort_transaction_record import AbortTransactionRecord
 from moldau.protocol.messages.begin_transaction_record import BeginTransactionRecord
@@ -74,41 +75,29 @@ class VersionedRecord(NamedTuple):
     version: int
 
 
-RECORD_TYPES: Final[Mapping[int, type[Message]]] = {
-    record.API_KEY: record
-    for record in (
-        RegisterBrokerRecord,
-        UnregisterBrokerRecord,
-        TopicRecord,
-        PartitionRecord,
-        ConfigRecord,
-        PartitionChangeRecord,
-        FenceBrokerRecord,
-        UnfenceBrokerRecord,
-        RemoveTopicRecord,
-        FeatureLevelRecord,
-        ProducerIdsRecord,
-        BrokerRegistrationChangeRecord,
-        NoOpRecord,
-        BeginTransactionRecord,
-        EndTransactionRecord,
-        AbortTransactionRecord,
-        RegisterControllerRecord,
-        ClearElrRecord,
-    )
-}
+_TYPES: Final[tuple[type[Message], ...]] = (
+    RegisterBrokerRecord,
+    UnregisterBrokerRecord,
+    TopicRecord,
+    PartitionRecord,
+    ConfigRecord,
+    PartitionChangeRecord,
+    FenceBrokerRecord,
+    UnfenceBrokerRecord,
+    RemoveTopicRecord,
+    FeatureLevelRecord,
+    ProducerIdsRecord,
+    BrokerRegistrationChangeRecord,
+    NoOpRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+    AbortTransactionRecord,
+    RegisterControllerRecord,
+    ClearElrRecord,
+    *CARRIED_TYPES,
+)
+RECORD_TYPES: Final[Mapping[int, type[Message]]] = {record.API_KEY: record for record in _TYPES}
 
-# Kafka's other records, by number: known so that the refusal can name them. Skipping one would drop access rules,
-# quotas or credentials without a word.
-_NOT_SUPPORTED: Final[Mapping[int, str]] = {
-    10: "delegation tokens",
-    11: "SCRAM credentials",
-    14: "client quotas",
-    18: "access rules",
-    19: "access rules",
-    22: "SCRAM credentials",
-    26: "delegation tokens",
-}
 _ZK_MIGRATION_STATE: Final = 21
 
 _VERSIONS: Final[Mapping[type, Callable[[int], int]]] = {
@@ -142,8 +131,8 @@ def decode_record(value: Buffer) -> VersionedRecord | None:
     if record_type is None:
         if api_key == _ZK_MIGRATION_STATE:
             return None
-        what = _NOT_SUPPORTED.get(api_key, f"records of type {api_key}")
-        raise MetadataError(f"the metadata log holds {what}, which this version does not support")
+        # Skipping it would drop something of the cluster without a word.
+        raise MetadataError(f"the metadata log holds records of type {api_key}, which this version does not support")
     if version > record_type.MAX_VERSION:
         raise MetadataError(
             f"the metadata log holds a {record_type.__name__} of version {version}; "

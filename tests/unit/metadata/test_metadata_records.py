@@ -51,8 +51,6 @@ def test_record_versions_follow_the_metadata_version(
     ("value", "sentence"),
     [
         (b"\x02\x0c\x00", "frame version 2"),
-        (b"\x01\x12\x00", "access rules"),
-        (b"\x01\x0e\x00", "client quotas"),
         (b"\x01\x63\x00", "records of type 99"),
         (b"\x01\x02\x07", "TopicRecord of version 7"),
     ],

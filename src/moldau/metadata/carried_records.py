@@ -1,0 +1,57 @@
+"""Records that are kept and not acted upon: access rules, client quotas, SCRAM credentials and delegation tokens.
+
+In a cluster with Apache Kafka's nodes somebody else wrote them, and needs them. So they are part of every image, and
+of every snapshot made from one: a node that dropped them would hand on a cluster without its access rules. What they
+ask for is done nowhere here, as on a broker of Kafka's that has no authorizer and no SASL listener; only quotas it
+would enforce all the same. The log says of each kind, once, that it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from moldau.protocol.message import Message
+from moldau.protocol.messages.access_control_entry_record import AccessControlEntryRecord
+from moldau.protocol.messages.client_quota_record import ClientQuotaRecord
+from moldau.protocol.messages.delegation_token_record import DelegationTokenRecord
+from moldau.protocol.messages.remove_access_control_entry_record import RemoveAccessControlEntryRecord
+from moldau.protocol.messages.remove_delegation_token_record import RemoveDelegationTokenRecord
+from moldau.protocol.messages.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
+from moldau.protocol.messages.user_scram_credential_record import UserScramCredentialRecord
+
+ACCESS_RULES: Final = "access rules"
+CLIENT_QUOTAS: Final = "client quotas"
+SCRAM_CREDENTIALS: Final = "SCRAM credentials"
+DELEGATION_TOKENS: Final = "delegation tokens"
+
+
+class CarriedKey(NamedTuple):
+    """What a record is about: the next one with the same key takes its place, or takes it away."""
+
+    kind: str
+    identity: object
+
+
+def _quota(record: ClientQuotaRecord) -> object:
+    return frozenset((part.entity_type, part.entity_name) for part in record.entity), record.key
+
+
+_KEYS: Final[Mapping[type[Message], Callable[[Any], CarriedKey]]] = {
+    AccessControlEntryRecord: lambda record: CarriedKey(ACCESS_RULES, record.id),
+    RemoveAccessControlEntryRecord: lambda record: CarriedKey(ACCESS_RULES, record.id),
+    ClientQuotaRecord: lambda record: CarriedKey(CLIENT_QUOTAS, _quota(record)),
+    UserScramCredentialRecord: lambda record: CarriedKey(SCRAM_CREDENTIALS, (record.name, record.mechanism)),
+    RemoveUserScramCredentialRecord: lambda record: CarriedKey(SCRAM_CREDENTIALS, (record.name, record.mechanism)),
+    DelegationTokenRecord: lambda record: CarriedKey(DELEGATION_TOKENS, record.token_id),
+    RemoveDelegationTokenRecord: lambda record: CarriedKey(DELEGATION_TOKENS, record.token_id),
+}
+_REMOVALS: Final = (RemoveAccessControlEntryRecord, RemoveUserScramCredentialRecord, RemoveDelegationTokenRecord)
+
+CARRIED_TYPES: Final[tuple[type[Message], ...]] = tuple(_KEYS)
+
+
+def carried(record: Message) -> tuple[CarriedKey, Message | None]:
+    """What the record is about, and what is to be kept of it: None if it takes away."""
+    is_removal = isinstance(record, _REMOVALS) or (isinstance(record, ClientQuotaRecord) and record.remove)
+    return _KEYS[type(record)](record), None if is_removal else record

@@ -1,0 +1,82 @@
+"""Access rules, quotas, credentials and tokens: nothing is done with them, and nothing of them is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from moldau.metadata.carried_records import CARRIED_TYPES
+from moldau.metadata.committed import CommittedBatch
+from moldau.metadata.delta import MetadataDelta
+from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
+from moldau.metadata.loader import MetadataLoader
+from moldau.metadata.records import Message, decode_record, encode_record, versioned
+from moldau.metadata.snapshot_records import image_records
+from moldau.protocol.messages.access_control_entry_record import AccessControlEntryRecord
+from moldau.protocol.messages.client_quota_record import ClientQuotaRecord, EntityData
+from moldau.protocol.messages.delegation_token_record import DelegationTokenRecord
+from moldau.protocol.messages.remove_access_control_entry_record import RemoveAccessControlEntryRecord
+from moldau.protocol.messages.remove_delegation_token_record import RemoveDelegationTokenRecord
+from moldau.protocol.messages.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
+from moldau.protocol.messages.user_scram_credential_record import UserScramCredentialRecord
+
+ENTITY = [EntityData(entity_type="user", entity_name="vltava"), EntityData(entity_type="client-id", entity_name=None)]
+RULE = AccessControlEntryRecord(id=b"r" * 16, resource_name="orders", principal="User:vltava")
+QUOTA = ClientQuotaRecord(entity=ENTITY, key="producer_byte_rate", value=1024.0)
+CREDENTIAL = UserScramCredentialRecord(name="vltava", mechanism=1, salt=b"s", iterations=4096)
+TOKEN = DelegationTokenRecord(owner="User:vltava", token_id="t", renewers=[])
+WRITTEN = (RULE, QUOTA, CREDENTIAL, TOKEN)
+REMOVALS = (
+    RemoveAccessControlEntryRecord(id=b"r" * 16),
+    ClientQuotaRecord(entity=ENTITY[::-1], key="producer_byte_rate", remove=True),
+    RemoveUserScramCredentialRecord(name="vltava", mechanism=1),
+    RemoveDelegationTokenRecord(token_id="t"),
+)
+
+
+def replayed(base: MetadataImage, *records: Message, is_snapshot: bool = False) -> MetadataImage:
+    delta = MetadataDelta(base, is_snapshot=is_snapshot)
+    for record in records:
+        delta.replay(record)
+    if is_snapshot:
+        delta.finish_snapshot()
+    assert delta.is_empty is (records == () and not is_snapshot)
+    return delta.apply(base.offset + 1, 1)
+
+
+@pytest.mark.parametrize("record", [*WRITTEN, *REMOVALS], ids=lambda record: type(record).__name__)
+def test_they_are_read_and_written_as_they_are(record: Message) -> None:
+    assert type(record) in CARRIED_TYPES
+    assert decode_record(encode_record(versioned(record, 30))) == (record, 0)
+
+
+def test_they_are_part_of_a_snapshot_until_they_are_removed() -> None:
+    image = replayed(EMPTY_IMAGE, *WRITTEN)
+    again = replayed(EMPTY_IMAGE, *image_records(image))
+    assert again.same_content(image)
+    assert not again.same_content(EMPTY_IMAGE)
+    assert [record for record in image_records(image) if type(record) in CARRIED_TYPES] == list(WRITTEN)
+    for removal, gone in zip(REMOVALS, WRITTEN, strict=True):
+        assert [*replayed(image, removal).carried.values()] == [record for record in WRITTEN if record is not gone]
+    assert MetadataDelta.whole(image).apply(image.offset, 1).same_content(image)
+
+
+def test_a_snapshot_without_them_takes_them_away() -> None:
+    assert replayed(replayed(EMPTY_IMAGE, *WRITTEN), RULE, is_snapshot=True).carried == dict(
+        replayed(EMPTY_IMAGE, RULE).carried
+    )
+
+
+def test_a_newer_value_takes_the_place_of_the_older() -> None:
+    more = ClientQuotaRecord(entity=ENTITY, key="producer_byte_rate", value=2048.0)
+    other = ClientQuotaRecord(entity=ENTITY, key="consumer_byte_rate", value=1.0)
+    assert [*replayed(replayed(EMPTY_IMAGE, QUOTA), more, other).carried.values()] == [more, other]
+
+
+def test_each_kind_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    loader = MetadataLoader()
+    for offset, record in enumerate((QUOTA, QUOTA, RULE)):
+        loader.on_commit(CommittedBatch(offset, offset, 1, 0, [record]), more=False)
+    assert [line.partition(":")[0] for line in caplog.messages] == [
+        "the cluster has client quotas",
+        "the cluster has access rules",
+    ]
