@@ -78,7 +78,14 @@ class Node:
         )
         self.slicer = Slicer(loop, clock)
         # Talks to nobody unless there is somebody: a standalone node opens no connection.
-        self.peers = Peers(clock, loop, runtime.network, random, f"node-{config.node_id}")
+        self.peers = Peers(
+            clock,
+            loop,
+            runtime.network,
+            random,
+            f"node-{config.node_id}",
+            connect_timeout=config.socket_connection_setup_timeout_ms / 1000,
+        )
         self.quorum = make_quorum(config, runtime, self.peers, self._fail)
         self.metadata = MetadataLoader(self._fail)
         self.snapshots = SnapshotGenerator(self.quorum, config, loop)
@@ -273,7 +280,8 @@ class Node:
         leaving: Deferred[None] = ready(None)
         if self.broker is not None:
             self.broker.end_upkeep()
-            leaving = self.broker.lifecycle.leave()
+            if self._config.controlled_shutdown_enable:
+                leaving = self.broker.lifecycle.leave()
 
         def drained(_value: None, _error: BaseException | None) -> None:
             self._close(done)

@@ -11,8 +11,6 @@ from server_harness import Client
 
 from moldau.config.broker import BrokerConfig
 from moldau.config.definition import ConfigError
-from moldau.controller.controller import Controller
-from moldau.deferred import ready
 from moldau.errors import ErrorCode
 from moldau.metadata.features import supported_features
 from moldau.node import Node, NodeError
@@ -26,7 +24,6 @@ from moldau.protocol.messages.broker_registration import (
     Feature,
     Listener,
 )
-from moldau.protocol.messages.controller_registration import ControllerRegistrationResponse
 from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from moldau.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from moldau.runtime.disk import RealDisk
@@ -47,13 +44,6 @@ BROKER_ONLY = {
     "listeners": "PLAINTEXT://127.0.0.1:0",
     "controller.quorum.voters": "1@127.0.0.1:9093",
 }
-
-
-@pytest.fixture(autouse=True)
-def controllers_can_register(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not hasattr(Controller, "register_controller"):
-        answer: Callable[..., Any] = lambda _self, _request: ready(ControllerRegistrationResponse())  # noqa: E731
-        monkeypatch.setattr(Controller, "register_controller", answer, raising=False)
 
 
 class Run:
@@ -169,6 +159,13 @@ def test_a_broker_tells_the_epoch_it_stopped_with(tmp_path: Path) -> None:
     run.through()
     assert run.node.broker is not None
     assert run.node.broker._previous_epoch == -1
+
+
+@pytest.mark.parametrize("hands_over", [True, False])
+def test_a_broker_hands_over_unless_it_is_told_not_to(tmp_path: Path, hands_over: bool) -> None:
+    run = Run(tmp_path, {**COMBINED, "controlled.shutdown.enable": str(hands_over).lower()})
+    run.through()
+    assert run.node.lifecycle.stopped.settled is hands_over
 
 
 @pytest.mark.parametrize(

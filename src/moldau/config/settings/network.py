@@ -36,7 +36,7 @@ def _is_limit_per_host(text: str) -> bool:
 _LIMITS_PER_HOST: Final[Allowed[Any]] = Allowed("a list of host:number", _is_limit_per_host)
 
 # Why a setting does nothing.
-_CALLS_NOBODY: Final = "a node that is alone opens no connections"
+_DOES_NOT_GROW: Final = "what grows after failures is the pause before the next try"
 _NO_SASL: Final = "no listener offers SASL"
 
 
@@ -69,11 +69,10 @@ class NetworkSettings:
     socket_listen_backlog_size = Setting("socket.listen.backlog.size", INT, 50, at_least(1), MEDIUM,
         "How many connections may wait to be accepted.")
     socket_connection_setup_timeout_ms = Setting("socket.connection.setup.timeout.ms", LONG, 10_000, None, MEDIUM,
-        "How long the broker waits for a connection it opens; grows with every failure in a row.",
-        no_effect=_CALLS_NOBODY)
+        "How long a node waits for a connection to another one.")
     socket_connection_setup_timeout_max_ms = Setting(
         "socket.connection.setup.timeout.max.ms", LONG, 30_000, None, MEDIUM,
-        "How long the broker waits at most for a connection it opens.", no_effect=_CALLS_NOBODY)
+        "How long a node waits at most for a connection to another one.", no_effect=_DOES_NOT_GROW)
 
     max_connections = Setting("max.connections", INT, INT_MAX, at_least(0), MEDIUM,
         "How many connections the broker holds; also per listener, with the listener's prefix. One too many on the "

@@ -22,7 +22,6 @@ from moldau.config.definition import (
 # Why a setting does nothing.
 _BY_SYSTEM: Final = "the operating system chooses the buffers of connections between brokers"
 _NO_SAMPLES: Final = "the rate of replication is held over every answer, without samples"
-_STAYS: Final = "this node is alone, so leaders stay where they are"
 _NO_QUOTAS: Final = "quotas are not built"
 
 
@@ -70,7 +69,7 @@ class ReplicationSettings:
         "org.apache.kafka.common.replica.RackAwareReplicaSelector, and without it consumers read from the leader.")
 
     controlled_shutdown_enable = Setting("controlled.shutdown.enable", BOOLEAN, True, None, MEDIUM,
-        "Whether a broker hands over its leaderships before it stops.", no_effect=_STAYS)
+        "Whether a broker hands over its leaderships before it stops.")
 
     quota_window_num = Setting("quota.window.num", INT, 11, at_least(1), LOW,
         "How many samples the measurement of client quotas keeps.", no_effect=_NO_QUOTAS)
