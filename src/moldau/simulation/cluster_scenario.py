@@ -24,7 +24,7 @@ from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.simulation.client import SimulatedClient
 from moldau.simulation.cluster_faults import Faults
-from moldau.simulation.cluster_watch import Watch
+from moldau.simulation.cluster_watch import MIN_IN_SYNC, Watch
 from moldau.simulation.copier import Copier
 from moldau.simulation.ledger import Broken, Ledger
 from moldau.simulation.loop import Stuck
@@ -36,7 +36,7 @@ CLUSTER_ID: Final = "c2ltdWxhdGVkY2x1c3Rlcg"
 SOURCE: Final = "source"
 COPY: Final = "copy"
 _PARTITIONS: Final = 2
-_TOPIC_SETTINGS: Final = {"min.insync.replicas": "2", "internal.segment.bytes": "20000"}
+_TOPIC_SETTINGS: Final = {"min.insync.replicas": str(MIN_IN_SYNC), "internal.segment.bytes": "20000"}
 _SETTINGS: Final[Mapping[str, str]] = {
     "log.dirs": "/data",
     "process.roles": "broker,controller",
@@ -162,7 +162,14 @@ class ClusterScenario:
         return SimulatedClient(self._client_process, self._bootstrap, name)
 
     def _start_producer(self, name: str) -> Deferred[Any]:
-        producer = Producer(name, self._source, self._ledger, self._chance.fork(name), leisure=0.5)
+        producer = Producer(
+            name,
+            self._source,
+            self._ledger,
+            self._chance.fork(name),
+            leisure=0.5,
+            acknowledged=self._watch.acknowledged,
+        )
         self._producing += 1
 
         def ended(_value: object, _error: BaseException | None) -> None:

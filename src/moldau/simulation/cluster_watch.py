@@ -1,6 +1,7 @@
 """What must hold at every moment of a cluster's life, seen from inside all of its nodes.
 
 - one leader per epoch: of the quorum, and of every partition.
+- acknowledged by enough: whatever a producer was told is written, as many replicas have as were promised.
 - committed metadata: whatever two nodes take for committed at an offset is the same.
 - acknowledged view: the high watermark a leader shows to readers never lies behind one shown in an earlier epoch.
 
@@ -12,14 +13,18 @@ And at the end, when the faults are over:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from moldau.metadata.committed import CommittedBatch, MetadataSnapshot
 from moldau.node import Node
 from moldau.protocol.message import Message
 from moldau.simulation.ledger import Broken
 from moldau.simulation.world import Machine
-from moldau.types import NO_LEADER
+from moldau.types import NO_LEADER, TopicPartition
+
+# Of each partition, and how many of them have what was acknowledged.
+_REPLICAS: Final = 3
+MIN_IN_SYNC: Final = 2
 
 
 class Watch:
@@ -65,6 +70,19 @@ class Watch:
             self.failovers += 1
         elif known != leader:
             raise Broken(f"one leader per epoch: {topic}-{index} has {known} and {leader} in epoch {epoch}")
+
+    def acknowledged(self, where: TopicPartition, last: int) -> None:
+        """A producer was told that records up to `last` are written. What a machine without a node has is not known."""
+        known = [
+            partition.log.log_end_offset
+            for machine in self._machines
+            if machine.node is not None and machine.is_serving
+            for partition in machine.node.replicas.partitions()
+            if partition.topic_partition == where
+        ]
+        missing = sum(end <= last for end in known)
+        if missing > _REPLICAS - MIN_IN_SYNC:
+            raise Broken(f"acknowledged by enough: {missing} replicas of {where} do not have offset {last}")
 
     # ------------------------------------------------------------------------------------------------- at the end
 

@@ -48,8 +48,10 @@ class Producer:
         keys: int = 0,
         largest: int = 300,
         leisure: float = 0.0,
+        acknowledged: Callable[[TopicPartition, int], None] = lambda where, last: None,
     ) -> None:
-        """`keys` makes it write that many different keys, `leisure` how often it rests before a request."""
+        """`keys` makes it write that many different keys, `leisure` how often it rests before a request. `acknowledged`
+        hears of the last offset of each batch that was."""
         self.name = name
         self._partitions = partitions
         self._ledger = ledger
@@ -58,6 +60,7 @@ class Producer:
         self._keys = keys
         self._largest = largest
         self._leisure = leisure
+        self._acknowledged = acknowledged
         self._producer = ProducerId()
         self._sequences: dict[TopicPartition, int] = {}
         self._numbers = 0
@@ -81,6 +84,7 @@ class Producer:
             for where, result in results.items():
                 if not isinstance(result, KafkaError):
                     self._ledger.partition(where).acknowledge(values[where], result)
+                    self._acknowledged(where, result + len(values[where]) - 1)
                 elif not result.retriable:
                     raise result
                 elif self._idempotent:
