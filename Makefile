@@ -22,9 +22,9 @@ test: setup ## all tests, real clients and Spark included
 test-fast: setup ## unit tests only
 	@$(PYTEST) -q -m "not long" tests/unit $(ARGS)
 
-compat-java: setup ## Apache Kafka's own tools and clients against a node (fetches Kafka's jars with Maven)
+compat-java: setup ## Apache Kafka's own tools and clients against ours, and mixed clusters (fetches Kafka's jars with Maven)
 	@MOLDAU_KAFKA_LIBS="$$(tools/fetch_kafka $(KAFKA))" && export MOLDAU_KAFKA_LIBS && \
-	$(PYTEST) -q -m long tests/compat/test_java_tools.py $(ARGS)
+	$(PYTEST) -q -m long tests/compat/test_java_tools*.py tests/compat/test_mixed_clusters.py $(ARGS)
 
 compat-kafka: setup ## our clients against Apache Kafka, security and faults included (fetches Kafka's jars with Maven)
 	@MOLDAU_KAFKA_LIBS="$$(tools/fetch_kafka $(KAFKA))" && export MOLDAU_KAFKA_LIBS && MOLDAU_COMPAT_BROKER=kafka \

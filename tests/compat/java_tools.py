@@ -5,6 +5,7 @@ The jars are looked for in MOLDAU_KAFKA_LIBS, else in the user's cache, where to
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -80,6 +81,22 @@ class KafkaTools:
         status, output = self.java(self._classes[tool], *words)
         assert status != 0, f"{tool} {' '.join(words)} was not refused:\n{output}"
         return output
+
+
+def write_records(tools: KafkaTools, bootstrap: str, topic: str, count: int, *settings: str) -> str:
+    words = ("--topic", topic, "--num-records", str(count), "--record-size", "100", "--throughput", "-1")
+    return tools.run("ProducerPerformance", *words, "--producer-props", f"bootstrap.servers={bootstrap}", *settings)
+
+
+def read_as_group(tools: KafkaTools, bootstrap: str, topic: str, group: str, count: int, protocol: str) -> list[str]:
+    words = ("--topic", topic, "--group-id", group, "--group-protocol", protocol, "--max-messages", str(count))
+    said = tools.run(
+        "VerifiableConsumer", "--bootstrap-server", bootstrap, *words, "--reset-policy", "earliest"
+    ).splitlines()
+    events = [json.loads(line) for line in said if line.startswith("{")]
+    assert sum(event["count"] for event in events if event["name"] == "records_consumed") == count
+    assert all(event["success"] for event in events if event["name"] == "offsets_committed")
+    return [event["name"] for event in events]
 
 
 class ApacheKafka:

@@ -17,6 +17,7 @@ from java_tools import KafkaTools, free_ports
 from node_process import MOLDAU
 
 CLUSTER_ID = "UJGknZGyd0ra95Lz8JamMg"
+QUORUM_VOTERS = "controller.quorum.voters"
 START_SECONDS = 90.0
 PATIENCE = 120.0
 # A node of Kafka's needs little memory here, and is up sooner without the second compiler.
@@ -35,6 +36,7 @@ SETTINGS: Mapping[str, str] = {
     "transaction.state.log.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",
     "log.segment.delete.delay.ms": "1000",
+    "auto.leader.rebalance.enable": "false",  # who leads is what tests ask for
 }
 
 
@@ -66,12 +68,11 @@ class MixedNode:
     def address(self, listener: str) -> str:
         return f"127.0.0.1:{self.ports[listener]}"
 
-    def configure(self, voters: str, more: Mapping[str, str]) -> None:
+    def configure(self, more: Mapping[str, str]) -> None:
         everything = {
             **SETTINGS,
             "process.roles": self.roles,
             "node.id": str(self.number),
-            "controller.quorum.voters": voters,
             "listeners": ",".join(f"{name}://{self.address(name)}" for name in self.ports),
             "log.dirs": str(self.data),
             **more,
@@ -80,7 +81,7 @@ class MixedNode:
             del everything["inter.broker.listener.name"]
         self.properties.write_text("".join(f"{name}={value}\n" for name, value in everything.items()))
 
-    def format(self) -> None:
+    def format(self, *more: str) -> None:
         raise NotImplementedError
 
     def command(self) -> list[str]:
@@ -134,8 +135,8 @@ class MixedNode:
 class KafkaNode(MixedNode):
     tools: KafkaTools
 
-    def format(self) -> None:
-        self.tools.run("StorageTool", "format", "-t", CLUSTER_ID, "-c", str(self.properties))
+    def format(self, *more: str) -> None:
+        self.tools.run("StorageTool", "format", "-t", CLUSTER_ID, "-c", str(self.properties), *more)
 
     def command(self) -> list[str]:
         return [*JAVA, "-cp", self.tools.class_path, "kafka.Kafka", str(self.properties)]
@@ -145,9 +146,9 @@ class KafkaNode(MixedNode):
 
 
 class MoldauNode(MixedNode):
-    def format(self) -> None:
+    def format(self, *more: str) -> None:
         command = [str(MOLDAU), "storage", "format", "--cluster-id", CLUSTER_ID, "--config", str(self.properties)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=START_SECONDS)
+        subprocess.run([*command, *more], check=True, stdout=subprocess.DEVNULL, timeout=START_SECONDS)
 
     def command(self) -> list[str]:
         return [str(MOLDAU), "start", str(self.properties)]
@@ -157,7 +158,8 @@ class MoldauNode(MixedNode):
 
 
 class MixedCluster:
-    """`nodes` by number: whose they are (`kafka` or `moldau`) and their roles."""
+    """`nodes` by number: whose they are (`kafka` or `moldau`) and their roles. The voters are fixed, or, where there
+    is one controller to begin with, `dynamic`."""
 
     def __init__(
         self,
@@ -165,8 +167,11 @@ class MixedCluster:
         directory: Path,
         nodes: Mapping[int, tuple[str, str]],
         settings: Mapping[str, str] | None = None,
+        *,
+        dynamic: bool = False,
     ) -> None:
         self.tools = tools
+        self._dynamic = dynamic
         self.nodes: dict[int, MixedNode] = {}
         names = {number: [*_listeners(roles)] for number, (_, roles) in nodes.items()}
         ports = iter(free_ports(sum(map(len, names.values()))))
@@ -179,13 +184,14 @@ class MixedCluster:
         voters = ",".join(
             f"{node.number}@{node.address('CONTROLLER')}" for node in self.nodes.values() if node.is_controller
         )
+        quorum = {"controller.quorum.bootstrap.servers": self.controllers} if dynamic else {QUORUM_VOTERS: voters}
         for node in self.nodes.values():
-            node.configure(voters, settings or {})
+            node.configure({**quorum, **(settings or {})})
 
     def start(self) -> None:
         """Controllers first and all at once: none of them is ready alone."""
         for node in self.nodes.values():
-            node.format()
+            node.format(*["--standalone"] * (self._dynamic and node.is_controller))
         for role in (True, False):
             group = [node for node in self.nodes.values() if node.is_controller is role]
             for node in group:

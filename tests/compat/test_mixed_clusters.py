@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, NewTopic
 from java_tools import KafkaTools, find_libs
 from mixed_cluster import MixedCluster, wait_until
 from mixed_load import Writer, check, read_all, wait_for_equal_replicas, write_transactions
@@ -35,10 +35,14 @@ STOPPED_JAVA = 143  # what Java's machine says of a SIGTERM it obeyed
 
 
 def running(
-    directory: Path, nodes: Mapping[int, tuple[str, str]], settings: Mapping[str, str] | None = None
+    directory: Path,
+    nodes: Mapping[int, tuple[str, str]],
+    settings: Mapping[str, str] | None = None,
+    *,
+    dynamic: bool = False,
 ) -> Iterator[MixedCluster]:
     assert isinstance(_libs, Path)
-    cluster = MixedCluster(KafkaTools(_libs), directory, nodes, settings)
+    cluster = MixedCluster(KafkaTools(_libs), directory, nodes, settings, dynamic=dynamic)
     try:
         cluster.start()
         yield cluster
@@ -222,6 +226,50 @@ def test_partitions_move_to_and_from_the_broker(among_kafkas: MixedCluster) -> N
     check(cluster, "moves", writer)
 
 
+@pytest.fixture
+def with_a_dynamic_quorum(tmp_path: Path) -> Iterator[MixedCluster]:
+    nodes = {1: ("kafka", "controller"), 2: ("kafka", "broker"), OURS: ("moldau", "broker")}
+    # The oldest snapshots and the log before them are removed, once a minute.
+    settings = {**OFTEN_SNAPSHOTS, "metadata.max.retention.bytes": "1"}
+    yield from running(tmp_path, nodes, settings, dynamic=True)
+
+
+def test_a_broker_that_begins_with_a_snapshot(with_a_dynamic_quorum: MixedCluster) -> None:
+    """It finds the controllers by their bootstrap servers, meets records it does nothing with, and loses its disk."""
+    cluster = with_a_dynamic_quorum
+    quota = ("--entity-type", "clients", "--entity-name", "slow", "--add-config", "producer_byte_rate=1000000")
+    cluster.tool("ConfigCommand", "--alter", *quota)
+    user = ("--entity-type", "users", "--entity-name", "vltava", "--add-config", "SCRAM-SHA-256=[password=moldau]")
+    cluster.tool("ConfigCommand", "--alter", *user)
+    partitions = create(cluster, "load", "3:2,2:3")
+    with Writer(cluster, "load", partitions) as writer:
+        for number in range(12):
+            create_by_client(cluster, f"more-{number}")
+        metadata = cluster[1].data / "__cluster_metadata-0"
+        wait_until(
+            lambda: (found := sorted(metadata.glob("*.checkpoint"))) and not found[0].name.startswith("0" * 20),
+            "the first snapshot has been removed",
+        )
+        cluster[OURS].kill()
+        shutil.rmtree(cluster[OURS].data)
+        cluster[OURS].format()
+        cluster[OURS].start()
+        wait_in_sync(cluster, "load", [2, OURS])
+        preferred_election(cluster, "load", {2, OURS})
+        writer.progress()
+    assert "client quotas: they are kept" in cluster[OURS].said()
+    assert "SCRAM credentials: they are kept" in cluster[OURS].said()
+    assert list((cluster[OURS].data / "__cluster_metadata-0").glob("*.checkpoint"))
+    check(cluster, "load", writer)
+    wait_for_equal_replicas(cluster, "load", partitions, [2, OURS])
+
+
+def create_by_client(cluster: MixedCluster, topic: str) -> None:
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 2})
+    for outcome in admin.create_topics([NewTopic(topic, 2, 2)]).values():
+        outcome.result(60)
+
+
 # ---------------------------------------------------------------------- brokers of Kafka's under a controller of ours
 
 
@@ -299,7 +347,8 @@ def mixed_quorum(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MixedClus
 def leader_of(cluster: MixedCluster) -> int:
     command = [str(MOLDAU), "quorum", "describe", "--json", "-b", cluster.bootstrap]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    return int(json.loads(done.stdout)["leader_id"]) if done.returncode == 0 else -1
+    leader = json.loads(done.stdout)["leader"] if done.returncode == 0 else None
+    return -1 if leader is None else int(leader)
 
 
 def wait_for_leader(cluster: MixedCluster, among: set[int]) -> int:
