@@ -162,7 +162,7 @@ class Schedule:
         world = self.world
         again = GroupCoordinator(world.config, world.log, world.time, world.time, world.random, world.workers)
         again.runtime.image = self.world.image
-        again.load(0, 1)
+        again.load(0, world.epoch)
         while again.runtime.loading:
             self.world.time.settle()
         replayed = again.runtime.read("look", 0, lambda shard, _: shard)
