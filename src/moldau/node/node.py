@@ -188,15 +188,15 @@ class Node:
             self.metadata.add_publisher(self._controller_lifecycle)
 
     def _caught_up(self) -> Deferred[None]:
-        """Settles when this node has followed the metadata log to its end, as far as it has been told where that is;
-        for the only voter that is now."""
+        """Settles when this node has followed the metadata log to its end, as a leader has told it in this life; for
+        the only voter that is now. What it remembers itself may be old: it would take logs for those of no topic."""
         done: Deferred[None] = Deferred()
 
         def look() -> None:
             if self._stopping or self.failure is not None:
                 return
             leads = self.services.controller is not None and self.services.controller.is_active
-            if leads or 0 < self.quorum.high_watermark <= self.metadata.image.offset + 1:
+            if leads or 0 < self.quorum.told_high_watermark <= self.metadata.image.offset + 1:
                 done.resolve(None)
             else:
                 self._runtime.loop.call_later(_LOOK_SECONDS, look)

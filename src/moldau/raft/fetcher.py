@@ -123,6 +123,7 @@ class Fetcher:
         if not isinstance(role, Follower) or answer.standing.leader_id != role.leader_id:
             return
         role.deadline, role.has_fetched = member.now + member.settings.fetch_timeout, True
+        member.told_high_watermark = max(member.told_high_watermark, answer.high_watermark)
         if answer.diverging is not None:
             self._truncate(answer.diverging)
         elif answer.snapshot is not None:

@@ -77,6 +77,8 @@ class Member:
         self.connections = Connections(settings.request_timeout, settings.retry_backoff)
         # Everything before it is committed; 0 or the snapshot's end until somebody says more.
         self.high_watermark = 0
+        # What leaders have said since the start, which may be more than this node has.
+        self.told_high_watermark = -1
         # The end of the log, and how far it is on disk. The log itself follows when the step's effects are done.
         self.end: EpochOffset = log.end
         self.flushed = flushed

@@ -122,6 +122,11 @@ class RaftQuorum:
         return 0 if self._member is None else self._member.high_watermark
 
     @property
+    def told_high_watermark(self) -> int:
+        """As a leader has told it; -1 before one has. Only that says how much there is to learn after a start."""
+        return -1 if self._member is None else self._member.told_high_watermark
+
+    @property
     def is_voter(self) -> bool:
         return self._machine is not None and self._machine.member.is_voter
 
@@ -211,8 +216,7 @@ class RaftQuorum:
         return last
 
     def resign(self, epoch: int) -> None:
-        if self._machine is not None:
-            self._run(self._machine.resign(epoch, self._now()))
+        self._step(lambda machine: machine.resign(epoch, self._now()))
 
     def handle(self, request: Message, version: int) -> Message | Deferred[Message]:
         """A request of another member, or of somebody who wants to know or change the voters.
@@ -232,16 +236,13 @@ class RaftQuorum:
 
     def _tick(self) -> None:
         self._timer = None
-        if self._machine is not None:
-            self._run(self._machine.tick(self._now()))
+        self._step(lambda machine: machine.tick(self._now()))
 
     def _answered(self, id: int, answer: Answer | None, disconnected: bool) -> None:
-        if self._machine is not None:
-            self._run(self._machine.answered(id, answer, self._now(), disconnected=disconnected))
+        self._step(lambda machine: machine.answered(id, answer, self._now(), disconnected=disconnected))
 
     def _forced(self, end_offset: int) -> None:
-        if self._machine is not None:
-            self._run(self._machine.flushed(end_offset, self._now()))
+        self._step(lambda machine: machine.flushed(end_offset, self._now()))
 
     def _transferred(self, changes: tuple[VoterChange, ...] | None) -> None:
         if self._machine is None:
@@ -313,12 +314,11 @@ class RaftQuorum:
 
     def _later(self, step: Callable[[RaftMachine], list[Effect]]) -> None:
         """Another step, after the one whose effects are being carried out."""
+        self._loop.call_soon(lambda: self._step(step))
 
-        def run() -> None:
-            if self._machine is not None:
-                self._run(step(self._machine))
-
-        self._loop.call_soon(run)
+    def _step(self, step: Callable[[RaftMachine], list[Effect]]) -> None:
+        if self._machine is not None:
+            self._run(step(self._machine))
 
     def _send(self) -> None:
         """What leaves the node, up to an election that is not on disk yet."""

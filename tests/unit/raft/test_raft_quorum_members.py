@@ -186,6 +186,22 @@ def test_a_crash_between_the_names_of_snapshot_and_log(members: Members, tmp_pat
     members.all_have("a", "b", "c", "d")
 
 
+def test_what_there_is_to_learn_after_a_start_only_a_leader_can_tell(members: Members) -> None:
+    members.start_all()
+    leader = members.write("a")
+    members.all_have("a")
+    away = next(id for id in members.ids if id != leader.node_id)
+    members.snapshot(away)
+    members.kill(away)
+    leader.append(leader.epoch, [topic("b")])
+    members.all_have("a", "b")
+    follower = members.start(away)
+    assert follower.high_watermark > 0, "its snapshot is committed"
+    assert follower.told_high_watermark == -1
+    members.all_have("a", "b")
+    assert follower.told_high_watermark == leader.high_watermark
+
+
 def test_what_could_not_be_written_is_not_committed_here(members: Members, monkeypatch: pytest.MonkeyPatch) -> None:
     members.start_all()
     leader = members.write("a")
