@@ -2,7 +2,8 @@
 
 One seed decides everything, as in `scenario`. Topics have three replicas of which two must have a record before it is
 acknowledged; nothing is forced to disk. While faults come and go, producers write, a transactional program copies, a
-reader follows. What must be true then, and once the faults are over, is in `ledger`, `copier` and `cluster_watch`:
+reader follows, a topic is deleted and created again. What must be true then, and once the faults are over, is in
+`ledger`, `copier`, `reborn` and `cluster_watch`:
 
 - no acknowledged record is lost, repeated or out of order;
 - the copy holds every record once, under read_committed, and committed offsets never go back;
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from moldau.client.admin.offsets import IsolationLevel
-from moldau.client.admin.topics import NewTopic, create_topics
+from moldau.client.admin.topics import NewTopic, create_topics, delete_topics
 from moldau.client.conversation import Conversation, Learn, Pause, retrying
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
@@ -28,6 +29,7 @@ from moldau.simulation.cluster_watch import MIN_IN_SYNC, Watch
 from moldau.simulation.copier import Copier
 from moldau.simulation.ledger import Broken, Ledger
 from moldau.simulation.loop import Stuck
+from moldau.simulation.reborn import Reborn
 from moldau.simulation.workload import Producer, read_back, reading
 from moldau.simulation.world import Machine, Violation, World
 from moldau.types import TopicPartition
@@ -36,6 +38,8 @@ CLUSTER_ID: Final = "c2ltdWxhdGVkY2x1c3Rlcg"
 SOURCE: Final = "source"
 COPY: Final = "copy"
 _PARTITIONS: Final = 2
+# Of a topic that is deleted and created again.
+_LIVES: Final = 4
 _TOPIC_SETTINGS: Final = {"min.insync.replicas": str(MIN_IN_SYNC), "internal.segment.bytes": "20000"}
 _SETTINGS: Final[Mapping[str, str]] = {
     "log.dirs": "/data",
@@ -110,11 +114,13 @@ class ClusterScenario:
             machine.start()
         self._until("the first start", lambda: all(machine.is_serving for machine in self._machines), _RECOVERY_SECONDS)
         for name in (SOURCE, COPY):
-            self._client("admin").run(_creating(name))
+            self._client("admin").run(_creating(name, _PARTITIONS, {}))
         copier = Copier("copier", self._source, self._copy, self._chance.fork("copier"), lambda: not self._producing)
         work = [self._start_producer(f"p{number}") for number in range(2)]
         copying = self._client("copier").start(copier.run(), _LONGEST_SECONDS)
         follower = self._client("reader").start(self._follow(), _LONGEST_SECONDS)
+        reborn = Reborn(self._chance.fork("reborn"), _creating, _deleting)
+        work.append(self._client("reborn").start(reborn.run(_LIVES), _LONGEST_SECONDS))
         self._faults.begin()
         self._until("the producers", lambda: self._faults.over and all(o.settled for o in work), _LONGEST_SECONDS)
         self._heal()
@@ -126,6 +132,7 @@ class ClusterScenario:
         self._until("all replicas in sync", lambda: self._watch.converged, _RECOVERY_SECONDS)
         self._watch.check_replicas()
         self._verify()
+        self._client("verifier").run(reborn.check())
         return ClusterReport(
             world.clock.monotonic(),
             self._ledger.acknowledged,
@@ -244,8 +251,8 @@ def _committed_values(where: TopicPartition) -> Conversation[list[bytes]]:
         position = read.following
 
 
-def _creating(name: str) -> Conversation[None]:
-    topic = NewTopic(name, _PARTITIONS, 3, dict(_TOPIC_SETTINGS))
+def _creating(name: str, partitions: int, configs: Mapping[str, str]) -> Conversation[None]:
+    topic = NewTopic(name, partitions, 3, {**_TOPIC_SETTINGS, **configs})
     failures = 0
     while True:
         (outcome,) = yield from retrying(lambda: create_topics([topic]), final=())
@@ -254,6 +261,16 @@ def _creating(name: str) -> Conversation[None]:
         yield Pause(failures, outcome.error)
         failures += 1
     yield from retrying(lambda: _known(name), final=())
+
+
+def _deleting(name: str) -> Conversation[None]:
+    failures = 0
+    while True:
+        (outcome,) = yield from retrying(lambda: delete_topics([name]))
+        if outcome.error is None or outcome.error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return
+        yield Pause(failures, outcome.error)
+        failures += 1
 
 
 def _known(name: str) -> Conversation[None]:

@@ -18,9 +18,11 @@ from typing import Any, Final
 from moldau.metadata.committed import CommittedBatch, MetadataSnapshot
 from moldau.node import Node
 from moldau.protocol.message import Message
+from moldau.protocol.records import scan_batches
+from moldau.replica.partition import Partition
 from moldau.simulation.ledger import Broken
 from moldau.simulation.world import Machine
-from moldau.types import NO_LEADER, TopicPartition
+from moldau.types import NO_LEADER, TopicPartition, Uuid
 
 # Of each partition, and how many of them have what was acknowledged.
 _REPLICAS: Final = 3
@@ -31,7 +33,7 @@ class Watch:
     def __init__(self, machines: Sequence[Machine]) -> None:
         self._machines = machines
         self._quorum_leaders: dict[int, int] = {}
-        self._partition_leaders: dict[tuple[str, int, int], int] = {}
+        self._partition_leaders: dict[tuple[Uuid, int, int], int] = {}
         self._committed: dict[int, tuple[int, int, list[Message]]] = {}
         self.failovers = 0
         for machine in machines:
@@ -61,15 +63,18 @@ class Watch:
                 continue
             for partition in node.replicas.partitions():
                 if partition.is_leader:
-                    self._partition_led(*partition.topic_partition, partition.leader_epoch, node.quorum.node_id)
+                    self._partition_led(partition, node.quorum.node_id)
 
-    def _partition_led(self, topic: str, index: int, epoch: int, leader: int) -> None:
-        known = self._partition_leaders.get((topic, index, epoch))
+    def _partition_led(self, partition: Partition, leader: int) -> None:
+        # By id: a topic that is created again begins with its first epoch.
+        place, epoch = partition.topic_partition, partition.leader_epoch
+        key = partition.topic_id, place.partition, epoch
+        known = self._partition_leaders.get(key)
         if known is None:
-            self._partition_leaders[topic, index, epoch] = leader
+            self._partition_leaders[key] = leader
             self.failovers += 1
         elif known != leader:
-            raise Broken(f"one leader per epoch: {topic}-{index} has {known} and {leader} in epoch {epoch}")
+            raise Broken(f"one leader per epoch: {place} has {known} and {leader} in epoch {epoch}")
 
     def acknowledged(self, where: TopicPartition, last: int) -> None:
         """A producer was told that records up to `last` are written. What a machine without a node has is not known."""
@@ -110,7 +115,10 @@ class Watch:
 
     def check_replicas(self) -> None:
         for replicas in self._replicas():
-            contents = [_bytes_of(partition) for partition in replicas]
+            if replicas[0].log.config.compact:
+                continue  # each broker compacts by itself
+            start = max(partition.log.log_start_offset for partition in replicas)
+            contents = [_bytes_of(partition, start) for partition in replicas]
             if any(content != contents[0] for content in contents):
                 raise Broken(f"convergence: the replicas of {replicas[0].topic_partition} are not alike")
 
@@ -123,14 +131,11 @@ class Watch:
         return found.values()
 
 
-def _bytes_of(partition: Any) -> bytes:
-    """From the log's start on: segments may be cut at other places."""
-    log = partition.log
-    parts = []
-    for segment in log.segments.all():
-        file = segment.open_file()
-        parts.append(bytes(file.read(0, segment.size)))
-    return b"".join(parts)
+def _bytes_of(partition: Any, start: int) -> bytes:
+    """From the batch that holds `start` on: segments may be cut at other places, and removed at other times."""
+    data = b"".join(bytes(segment.open_file().read(0, segment.size)) for segment in partition.log.segments.all())
+    dropped = [batch for batch in scan_batches(data, 0, len(data)) if batch.next_offset <= start]
+    return data[sum(batch.size for batch in dropped) :]
 
 
 class _Listener:

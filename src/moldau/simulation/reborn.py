@@ -13,11 +13,12 @@ from typing import Final
 
 from moldau.client.admin.offsets import delete_records
 from moldau.client.conversation import Conversation, Learn, Pause, retrying
+from moldau.client.metadata import ClusterView
 from moldau.errors import ErrorCode, KafkaError
 from moldau.simulation.chance import SeededRandom
 from moldau.simulation.ledger import Broken, Ledger
 from moldau.simulation.workload import Producer, read_back
-from moldau.types import TopicPartition
+from moldau.types import ZERO_UUID, TopicPartition
 
 TOPIC: Final = "reborn"
 WHERE: Final = TopicPartition(TOPIC, 0)
@@ -43,6 +44,7 @@ class Reborn:
         self._compacted = False
         self._deleted_up_to = 0
         self._lives = 0
+        self._last_id = ZERO_UUID
         self.acknowledged = 0
 
     def run(self, lives: int) -> Conversation[None]:
@@ -59,12 +61,20 @@ class Reborn:
         self._deleted_up_to = 0
         self._ledger = ledger = Ledger()
         keys = 3 if self._compacted else 0
-        yield from retrying(_learn_id, final=())
+        yield from retrying(self._learn_id, final=())
         producer = Producer(name, [WHERE], ledger, self._chance.fork(name), keys=keys, leisure=0.3)
         yield from producer.run(self._chance.between(1, 8))
         self.acknowledged += ledger.acknowledged
         if not self._compacted and self._chance.happens(0.6):
             yield from self._delete_records(ledger)
+
+    def _learn_id(self) -> Conversation[None]:
+        """It is the same name and another topic; not every broker has heard of it."""
+        view: ClusterView = yield Learn([TOPIC], anew=True)
+        known = view.topic(TOPIC).id
+        if known == self._last_id:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{TOPIC} is still the topic of its last life.")
+        self._last_id = known
 
     def _delete_records(self, ledger: Ledger) -> Conversation[None]:
         """From some point on; then a while passes, in which that may be written down."""
@@ -93,8 +103,3 @@ class Reborn:
             account.check_compacted(found)
         else:
             account.check_suffix(found, start)
-
-
-def _learn_id() -> Conversation[None]:
-    """It is the same name and another topic."""
-    yield Learn([TOPIC], anew=True)

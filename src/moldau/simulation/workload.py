@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from moldau.client.admin.offsets import EARLIEST, FoundOffset, IsolationLevel, list_offsets
+from moldau.client.admin.offsets import EARLIEST, LATEST, FoundOffset, IsolationLevel, list_offsets
 from moldau.client.conversation import Conversation, Learn, Pause, retrying
 from moldau.client.fetching import FetchLimits, fetch_request, read_fetch
 from moldau.client.metadata import ClusterView
@@ -123,19 +123,25 @@ class Producer:
 
 
 def read_back(where: TopicPartition) -> Conversation[tuple[int, list[Found]]]:
-    """The log start and everything a partition holds from there to its high watermark."""
-    starts = yield from list_offsets({where: EARLIEST})
-    start = starts[where]
-    if not isinstance(start, FoundOffset):
-        raise start
+    """The log start and everything a partition holds from there to its high watermark.
+
+    Where that is, is asked for: a new leader that does not know it yet says so there, and shows less to those who read.
+    """
+    ends = {}
+    for which in (EARLIEST, LATEST):
+        found_offset = (yield from list_offsets({where: which}))[where]
+        if not isinstance(found_offset, FoundOffset):
+            raise found_offset
+        ends[which] = found_offset.offset
     found: list[Found] = []
-    position = start.offset
-    while True:
+    position = ends[EARLIEST]
+    while position < ends[LATEST]:
         read = yield from retrying(reading(where, position), final=())
         found += read.records
+        if read.following == position:
+            yield Pause(0, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
         position = read.following
-        if position >= read.high_watermark:
-            return start.offset, found
+    return ends[EARLIEST], found
 
 
 def reading(
