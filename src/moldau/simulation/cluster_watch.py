@@ -35,6 +35,8 @@ class Watch:
         self._quorum_leaders: dict[int, int] = {}
         self._partition_leaders: dict[tuple[Uuid, int, int], int] = {}
         self._committed: dict[int, tuple[int, int, list[Message]]] = {}
+        # How far each machine's replica went when it was last seen.
+        self._ends: dict[tuple[str, TopicPartition], int] = {}
         self.failovers = 0
         for machine in machines:
             machine.prepare = self._observe
@@ -62,6 +64,7 @@ class Watch:
             if node is None or not machine.is_serving:
                 continue
             for partition in node.replicas.partitions():
+                self._ends[machine.host, partition.topic_partition] = partition.log.log_end_offset
                 if partition.is_leader:
                     self._partition_led(partition, node.quorum.node_id)
 
@@ -77,14 +80,9 @@ class Watch:
             raise Broken(f"one leader per epoch: {place} has {known} and {leader} in epoch {epoch}")
 
     def acknowledged(self, where: TopicPartition, last: int) -> None:
-        """A producer was told that records up to `last` are written. What a machine without a node has is not known."""
-        known = [
-            partition.log.log_end_offset
-            for machine in self._machines
-            if machine.node is not None and machine.is_serving
-            for partition in machine.node.replicas.partitions()
-            if partition.topic_partition == where
-        ]
+        """A producer was told that records up to `last` are written: by those that run, or had them when they died."""
+        self.look()
+        known = [end for (_, place), end in self._ends.items() if place == where]
         missing = sum(end <= last for end in known)
         if missing > _REPLICAS - MIN_IN_SYNC:
             raise Broken(f"acknowledged by enough: {missing} replicas of {where} do not have offset {last}")
