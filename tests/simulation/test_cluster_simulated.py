@@ -25,6 +25,8 @@ FAILED_ONCE = {
     "an election on a full disk": (137,),
     "a segment whose older one was lost with the power": (291,),
     "a start on a full disk": (467,),
+    "logs opened with metadata of long ago": (8,),
+    "a log without records behind its snapshot, in an earlier epoch": (803,),
 }
 
 

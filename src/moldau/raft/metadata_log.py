@@ -98,11 +98,9 @@ class MetadataLog:
             clean_shutdown=False,
             topic_id=METADATA_TOPIC_ID,
         )
-        if snapshot is not None and (
-            log.log_end_offset < start_offset
-            or (log.log_end_offset > start_offset and log.epochs.latest_epoch < snapshot.epoch)
-        ):
-            # The snapshot outlived the log it was made from, or is the leader's and the log has left it.
+        if snapshot is not None and (log.log_end_offset < start_offset or log.epochs.latest_epoch < snapshot.epoch):
+            # The snapshot outlived the log it was made from, or is the leader's and the log has left it. Or nothing
+            # follows it, and of the epochs in the log only those before it were written down.
             log.local.truncate_fully_and_start_at(start_offset)
         if log.segments.first.base_offset > start_offset:
             raise MetadataError(

@@ -186,6 +186,25 @@ def test_a_crash_between_the_names_of_snapshot_and_log(members: Members, tmp_pat
     members.all_have("a", "b", "c", "d")
 
 
+def test_a_log_that_ends_with_its_snapshot_ends_in_its_epoch(members: Members) -> None:
+    members.start_all()
+    first = members.write("a")
+    members.all_have("a")
+    members.kill(first.node_id)
+    second = members.write("b")
+    members.all_have("a", "b")
+    follower = next(id for id in members.quorums if id != second.node_id)
+    end = members.quorums[follower]._log.end
+    members.snapshot(follower)
+    members.kill(follower)
+    # The epochs were never forced to disk: only those of an earlier life are written down.
+    checkpoint = members.path / str(follower) / "__cluster_metadata-0" / "leader-epoch-checkpoint"
+    checkpoint.write_text(f"0\n1\n{first.epoch} 0\n")
+    assert members.start(follower)._log.end == end
+    members.write("c")
+    members.all_have("a", "b", "c")
+
+
 def test_what_there_is_to_learn_after_a_start_only_a_leader_can_tell(members: Members) -> None:
     members.start_all()
     leader = members.write("a")
