@@ -91,6 +91,25 @@ def test_after_a_hang_up_the_next_one_asks_on_a_new_connection(loop: OnALoop, pe
         assert len(peer.asked(ApiKey.API_VERSIONS)) == 2
 
 
+def test_who_watches_a_lane_hears_of_every_connection_that_ended_without_our_doing(world: World) -> None:
+    machine = world.process("answerer")
+    SimulatedPeer(machine, THERE.port, {ApiKey.METADATA: here})
+    asking = Asking(world)
+    lost: list[str] = []
+    asking.peers.watch("heartbeat", lambda: lost.append("heartbeat"))
+    for lane in ("heartbeat", "other"):
+        asking.outcome(asking.peers.ask(THERE, MetadataRequest(), lane=lane))
+    # Nobody asks anything when it happens.
+    machine.die()
+    world.run_for(0.1)
+    assert lost == ["heartbeat"]
+    SimulatedPeer(world.process("answerer"), THERE.port, {ApiKey.METADATA: here})
+    asking.outcome(asking.peers.ask(THERE, MetadataRequest(), lane="heartbeat"))
+    asking.peers.forget(THERE)
+    world.run_for(0.1)
+    assert lost == ["heartbeat"]
+
+
 @pytest.mark.parametrize("nonsense", [b"\0\0\0\1" + b"\xff" * 20, b"\0\0\0\x2a" + bytes(40), b""])
 def test_nonsense_ends_the_connection_and_not_the_peer(loop: OnALoop, peers: Peers, nonsense: bytes) -> None:
     with ScriptedPeer({ApiKey.METADATA: [lambda _version, _request: nonsense, here]}) as peer:

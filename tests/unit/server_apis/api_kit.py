@@ -55,6 +55,7 @@ class OtherNodes:
         self.addresses: dict[int, Address] = {}
         self.asked: list[tuple[Address, Any, Deferred[Any]]] = []
         self.forgotten: list[tuple[Address, str]] = []
+        self.watched: dict[str, Callable[[], None]] = {}
 
     def ask(self, address: Address, request: Any, *, timeout: float | None = None, lane: str = "") -> Deferred[Any]:
         answer: Deferred[Any] = Deferred()
@@ -63,6 +64,9 @@ class OtherNodes:
 
     def forget(self, address: Address, lane: str) -> None:
         self.forgotten.append((address, lane))
+
+    def watch(self, lane: str, lost: Callable[[], None]) -> None:
+        self.watched[lane] = lost
 
 
 class ApiWorld(World):
