@@ -171,6 +171,7 @@ class MixedCluster:
         dynamic: bool = False,
     ) -> None:
         self.tools = tools
+        self.directory = directory
         self._dynamic = dynamic
         self.nodes: dict[int, MixedNode] = {}
         names = {number: [*_listeners(roles)] for number, (_, roles) in nodes.items()}

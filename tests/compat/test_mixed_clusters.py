@@ -202,7 +202,7 @@ def test_topics_come_and_go(among_kafkas: MixedCluster) -> None:
 
 
 def reassign(cluster: MixedCluster, topic: str, replicas: list[list[int]]) -> None:
-    plan = cluster[OURS].data.with_name(f"{topic}.json")
+    plan = cluster.directory / f"{topic}.json"
     rows = [{"topic": topic, "partition": number, "replicas": brokers} for number, brokers in enumerate(replicas)]
     plan.write_text(json.dumps({"version": 1, "partitions": rows}))
     named = ("ReassignPartitionsCommand", "--reassignment-json-file", str(plan))
