@@ -238,11 +238,13 @@ def test_a_broker_that_begins_with_a_snapshot(with_a_dynamic_quorum: MixedCluste
     """It finds the controllers by their bootstrap servers, meets records it does nothing with, and loses its disk."""
     cluster = with_a_dynamic_quorum
     quota = ("--entity-type", "clients", "--entity-name", "slow", "--add-config", "producer_byte_rate=1000000")
-    # A tool that asks brokers asks any of them, and ours has no API for these.
-    at_the_controller = ("ConfigCommand", "--bootstrap-controller", cluster.controllers, "--alter")
-    cluster.tools.run(*at_the_controller, *quota)
+    # The tool asks any broker, and ours has no API for these.
+    assert cluster[OURS].stop() == 0
+    at_kafka = ("ConfigCommand", "--bootstrap-server", cluster[2].address("PLAINTEXT"), "--alter")
+    cluster.tools.run(*at_kafka, *quota)
     user = ("--entity-type", "users", "--entity-name", "vltava", "--add-config", "SCRAM-SHA-256=[password=moldau]")
-    cluster.tools.run(*at_the_controller, *user)
+    cluster.tools.run(*at_kafka, *user)
+    cluster[OURS].start()
     partitions = create(cluster, "load", "3:2,2:3")
     with Writer(cluster, "load", partitions) as writer:
         for number in range(12):
