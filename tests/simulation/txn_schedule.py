@@ -303,7 +303,7 @@ class Schedule:
         world = self.world
         writer = ShardWriter(
             STATE,
-            0,
+            world.epoch,
             lambda context: TransactionShard(context, TransactionSettings(), lambda *_: None, lambda _: None),
             world.log,
             world.time,

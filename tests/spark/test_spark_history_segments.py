@@ -95,9 +95,16 @@ def consumed(bootstrap: str, isolation: str) -> list[Row]:
     return sorted(rows, key=lambda row: row[:2])
 
 
+def started(directory: Path) -> Node:
+    node = Node(1, directory)
+    node.configure(SETTINGS)
+    node.start()
+    return node
+
+
 def served(directory: Path) -> dict[str, list[Row]]:
     """What a node started on the directory gives to consumers; it also takes a record, and stops in order."""
-    node = Node(1, directory, SETTINGS)
+    node = started(directory)
     try:
         rows = {isolation: consumed(node.address, isolation) for isolation in ("read_uncommitted", "read_committed")}
         with KafkaProducer(bootstrap_servers=node.address) as producer:
@@ -299,7 +306,7 @@ def test_a_running_node_and_an_unclean_stop_are_refused(
     spark: Any, node_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = str(node_directory / "data")
-    node = Node(1, node_directory, SETTINGS)
+    node = started(node_directory)
     try:
         assert moldau(["history", "erase", "orders", "--data", data, "--key", "user-7"]) == 1
         assert f"A node is running on {data}: stop it first" in capsys.readouterr().err

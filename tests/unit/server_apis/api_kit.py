@@ -6,6 +6,7 @@ sets a field its version does not have, or forgets one that may not be null, is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import GeneratorType
 from typing import Any, TypeVar
 
