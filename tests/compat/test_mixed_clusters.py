@@ -79,8 +79,11 @@ def create(cluster: MixedCluster, topic: str, assignment: str) -> int:
 
 
 def preferred_election(cluster: MixedCluster, topic: str, leaders: set[int]) -> None:
-    # It asks for all partitions: without the topic there would be too many words to say which.
-    cluster.tool("LeaderElectionCommand", "--election-type", "preferred", "--all-topic-partitions")
+    # Of this topic only: others may still wait for a replica.
+    rows = [{"topic": topic, "partition": number} for number in replicas(cluster, topic)]
+    named = cluster.directory / f"{topic}-elections.json"
+    named.write_text(json.dumps({"partitions": rows}))
+    cluster.tool("LeaderElectionCommand", "--election-type", "preferred", "--path-to-json-file", str(named))
     wait_led_by(cluster, topic, leaders)
 
 
