@@ -241,7 +241,15 @@ def _free(name: Any, theirs: Any, ours: Any) -> bool:
     """Sentences, and what differs from one question to the next."""
     if name in ("error", "error_message"):
         return isinstance(theirs, str) and isinstance(ours, str)
-    return name in ("finalized_epoch", "usable_bytes", "producer_id")
+    return name in (
+        "finalized_epoch",
+        "usable_bytes",
+        "producer_id",
+        "log_end_offset",
+        "high_watermark",
+        "last_fetch_timestamp",
+        "last_caught_up_timestamp",
+    )
 
 
 def plain(value: Any, library: Library) -> Any:

@@ -75,6 +75,7 @@ REASONS: Final[dict[str, str]] = {
     "answer: describe_configs, unknown topic": _RAISED,
     "answer: alter_group_offsets, unknown topic": _RAISED,
     "answer: delete_groups, unknown": _RAISED,
+    "answer: elect_leaders": "the outcome by partition; there, an object of the protocol",
     "case: producer: acks=0": _UNANSWERED,
     "case: producer: bootstrap_connected": _CONNECTED,
     "case: producer: made with acks=2": _CANNOT_WORK,

@@ -20,7 +20,7 @@ from moldau.errors import ErrorCode
 from moldau.errors.named import NamedError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from moldau.types import TopicPartition
+from moldau.types import ZERO_UUID, TopicPartition, uuid_to_text
 
 # Some partitions: of topics by name, all of a list of topics, or named one by one.
 Partitions = Mapping[str, Iterable[int]] | Iterable[Any]
@@ -139,7 +139,14 @@ class ClusterAdmin:
             "current_voters": [_quorum_replica(each) for each in found.voters],
             "observers": [_quorum_replica(each) for each in found.observers],
         }
-        return {"topics": [{"topic_name": "__cluster_metadata", "partitions": [partition]}]}
+        nodes = [
+            {
+                "node_id": node,
+                "listeners": [{"name": each.listener, "host": each.host, "port": each.port} for each in listeners],
+            }
+            for node, listeners in found.endpoints.items()
+        ]
+        return {"topics": [{"topic_name": "__cluster_metadata", "partitions": [partition]}], "nodes": nodes}
 
     # --------------------------------------------------------------------------------------- leaders and reassignment
 
@@ -217,6 +224,7 @@ def _level(spec: int | tuple[Any, int]) -> tuple[UpgradeType, int]:
 def _quorum_replica(each: QuorumReplica) -> dict[str, Any]:
     return {
         "replica_id": each.id,
+        "replica_directory_id": None if each.directory == ZERO_UUID else uuid_to_text(each.directory),
         "log_end_offset": each.log_end_offset,
         "last_fetch_timestamp": each.last_fetch_timestamp,
         "last_caught_up_timestamp": each.last_caught_up_timestamp,
