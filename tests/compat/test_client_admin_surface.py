@@ -67,6 +67,10 @@ NOT_FOR_OPERATORS = {
     ApiKey.CONSUMER_GROUP_HEARTBEAT,
     # Replaces every setting of a resource at once: its incremental successor takes its place.
     ApiKey.ALTER_CONFIGS,
+    # For `moldau brokers` and `moldau quorum`; kafka-python has no methods for them.
+    ApiKey.UNREGISTER_BROKER,
+    ApiKey.ADD_RAFT_VOTER,
+    ApiKey.REMOVE_RAFT_VOTER,
 }
 
 
