@@ -87,7 +87,8 @@ class Reborn:
             if not isinstance(result, KafkaError):
                 yield Pause(2, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
                 break
-            if not result.retriable:
+            # A new leader may know less for a moment than was acknowledged by the one before.
+            if not result.retriable and result.code is not ErrorCode.OFFSET_OUT_OF_RANGE:
                 raise result
             yield Pause(0, result)
 
