@@ -49,7 +49,7 @@ def configure_quorum(commands: Any) -> None:
         "quorum",
         _explain,
         "explain whether the controllers can decide, and who is missing",
-        "examples:\n  moldau explain quorum\n  moldau explain quorum --controllers 1@10.0.0.1:9093,2@10.0.0.2:9093",
+        "examples:\n  moldau explain quorum\n  moldau explain quorum --controllers 1@node-1:9093,2@node-2:9093",
     )
     parser.add_argument(
         "--controllers",

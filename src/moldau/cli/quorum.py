@@ -26,7 +26,7 @@ The controller has to run already and to follow the quorum; `moldau quorum descr
 
 examples:
   moldau quorum add --config controller.properties        on its machine: its settings and disk say all there is
-  moldau quorum add 4 --directory-id 3kZ... --endpoint CONTROLLER://10.0.0.4:9093"""
+  moldau quorum add 4 --directory-id 3kZ... --endpoint CONTROLLER://node-4:9093"""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -212,7 +212,7 @@ def _endpoint(text: str) -> ControllerEndpoint:
 
     name, separator, rest = text.partition("://")
     if not separator or not name:
-        raise ArgumentTypeError(f"{text!r} is not an endpoint; write it as in CONTROLLER://10.0.0.4:9093")
+        raise ArgumentTypeError(f"{text!r} is not an endpoint; write it as in CONTROLLER://node-4:9093")
     try:
         return ControllerEndpoint(name, *parse_address(rest))
     except AddressError as error:
