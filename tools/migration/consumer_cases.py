@@ -349,7 +349,7 @@ def _failing_listener(t: Trial) -> Any:
 
 def _two_members(t: Trial) -> Any:
     pair = [t.consumer(t.topic, group_id=t.topic, heartbeat_interval_ms=200) for _ in range(2)]
-    for _ in range(200):
+    for _ in range(2000):  # ends when each has one, on a machine of any speed
         for consumer in pair:
             consumer.poll(50)
         if all(len(consumer.assignment()) == 1 for consumer in pair):
