@@ -271,14 +271,16 @@ class MetadataLog:
         return True
 
     def snapshot_piece(self, snapshot: EpochOffset, position: int, max_bytes: int) -> tuple[bytes, int] | None:
-        """A piece of the newest snapshot and the size of the whole; None if that is another one."""
+        """A piece of the newest snapshot, a byte at least, and the size of the whole; None if that is another one."""
         if self.snapshot != snapshot:
             return None
         assert self._snapshot is not None
         file = self._disk.open(posixpath.join(self.directory, self._snapshot.file_name))
         try:
             size = file.size()
-            return file.read(position, min(max_bytes, size - position)) if 0 <= position < size else b"", size
+            # Whatever is asked for: a read that fails is a disk that failed, and the end of this controller.
+            length = max(1, min(max_bytes, size - position))
+            return file.read(position, length) if 0 <= position < size else b"", size
         finally:
             file.close()
 
