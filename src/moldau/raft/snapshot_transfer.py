@@ -36,6 +36,8 @@ class SnapshotTransfer:
         self._loop = loop
         self._workers = workers
         self._settled = settled
+        # A worker makes a download count: until it is done nobody else writes under that name.
+        self._is_finishing = False
 
     def piece(self, effect: ReplySnapshot) -> SnapshotAnswer:
         request, standing = effect.request, effect.standing
@@ -48,6 +50,10 @@ class SnapshotTransfer:
         return SnapshotAnswer(ErrorCode.NONE, standing, request.snapshot, size, request.position, data)
 
     def save(self, effect: SaveSnapshot) -> None:
+        if self._is_finishing:
+            # There is another leader by now, which sends the same. It is asked again when the first one has settled.
+            self._loop.call_soon(lambda: self._settled(None))
+            return
         try:
             download = self._log.save_piece(effect.snapshot, effect.data, effect.position)
         except OSError as error:
@@ -55,6 +61,7 @@ class SnapshotTransfer:
             return
         if not effect.is_last:
             return
+        self._is_finishing = True
         if self._workers is not None:
             self._workers.submit(download.finish, self._finished)
             return
@@ -70,6 +77,7 @@ class SnapshotTransfer:
         self._loop.call_soon(lambda: self._finished(reader, error))
 
     def _finished(self, reader: SnapshotReader | None, error: BaseException | None) -> None:
+        self._is_finishing = False
         if not self._log.is_open:
             return
         if reader is None:

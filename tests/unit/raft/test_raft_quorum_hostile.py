@@ -1,18 +1,25 @@
-"""Members of a quorum on real files, asked what nobody should ask, or in a machine that fails."""
+"""Members of a quorum on real files: asked what nobody should ask, told the same twice, or in a machine that fails."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from raft_members import CLUSTER, Members
+from raft_members import CLUSTER, Members, topic
 
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode
 from moldau.protocol.messages import fetch_snapshot
 from moldau.protocol.messages.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
+from moldau.raft.effects import SaveSnapshot
+from moldau.raft.log_view import EpochOffset
+from moldau.raft.metadata_log import MetadataLog
 from moldau.raft.raft_quorum import RaftQuorum
+from moldau.raft.snapshot_file import SnapshotId, SnapshotWriter
+from moldau.raft.snapshot_transfer import SnapshotTransfer
+from moldau.raft.voters import VoterChange, VoterHistory, VoterSet
 
 
 @pytest.fixture
@@ -58,3 +65,43 @@ def test_a_piece_of_a_snapshot_without_a_size_ends_no_controller(members: Member
     assert members.faults == []
     members.write("b")
     members.all_have("a", "b")
+
+
+class HeldWorkers:
+    """A worker that begins when the test says so."""
+
+    def __init__(self) -> None:
+        self._jobs: list[tuple[Callable[[], Any], Callable[[Any, BaseException | None], None]]] = []
+
+    def submit(self, job: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
+        self._jobs.append((job, done))
+
+    def work(self) -> None:
+        for job, done in self._jobs:
+            done(job(), None)
+
+
+def test_a_snapshot_that_is_being_made_to_count_is_not_written_over(members: Members, tmp_path: Path) -> None:
+    """Another leader may send the same one while a worker still checks the first: half of it must not get its name."""
+    disk, workers = members.disk, HeldWorkers()
+    made = SnapshotWriter(disk, str(tmp_path), SnapshotId(40, 3), 0)
+    made.append([topic("a")] * 100)
+    made.finish()
+    data = (tmp_path / made.id.file_name).read_bytes()
+    log = MetadataLog(members.config(1), disk, members.clock)
+    log.lock()
+    log.open(VoterHistory(VoterSet()))
+    settled: list[tuple[VoterChange, ...] | None] = []
+    transfer = SnapshotTransfer(log, members.loop, workers, settled.append)
+    snapshot = EpochOffset(3, 40)
+    transfer.save(SaveSnapshot(snapshot, 0, data, is_last=True))
+    transfer.save(SaveSnapshot(snapshot, 0, data[:50], is_last=False))
+    members.loop.advance(0)
+    assert settled == [None], "whoever sends it is asked again later"
+    workers.work()
+    assert settled == [None, ()]
+    assert (Path(log.directory) / made.id.file_name).read_bytes() == data
+    assert log.end == snapshot
+    transfer.save(SaveSnapshot(EpochOffset(3, 50), 0, data, is_last=True))
+    assert len(settled) == 2, "the next one is taken"
+    log.close()
