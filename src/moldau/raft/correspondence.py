@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, settle
 from moldau.errors import ErrorCode, KafkaError, MoldauError
 from moldau.links.errors import ConnectionFailed
 from moldau.protocol.api import ApiKey
@@ -65,6 +65,6 @@ class Correspondence:
     def reply(self, token: Any, answer: Any) -> None:
         deferred, request, version = token
         try:
-            deferred.resolve(response_message(request, answer, version))
+            settle(deferred, lambda: response_message(request, answer, version))
         except Exception:
             logger.exception("an answer of the quorum was not taken")

@@ -245,13 +245,11 @@ class RaftQuorum:
         self._step(lambda machine: machine.flushed(end_offset, self._now()))
 
     def _transferred(self, changes: tuple[VoterChange, ...] | None) -> None:
-        if self._machine is None:
-            return
         if changes is None:
-            self._run(self._machine.snapshot_failed(self._now()))
+            self._step(lambda machine: machine.snapshot_failed(self._now()))
         else:
             self.bytes_since_snapshot = 0
-            self._run(self._machine.snapshot_installed(changes, self._now()))
+            self._step(lambda machine: machine.snapshot_installed(changes, self._now()))
 
     def _now(self) -> float:
         return self._clock.monotonic()
@@ -268,10 +266,8 @@ class RaftQuorum:
     def _carry_out(self, effects: Sequence[Effect]) -> None:
         for effect in effects:
             if isinstance(effect, AppendControl):
-                now = self._clock.now_ms()
-                self._log.append_as_leader(
-                    control_batch(effect.records, effect.base_offset, effect.epoch, now), effect.epoch
-                )
+                batch = control_batch(effect.records, effect.base_offset, effect.epoch, self._clock.now_ms())
+                self._log.append_as_leader(batch, effect.epoch)
             elif isinstance(effect, Append):
                 self._append(effect.entries)
             elif isinstance(effect, Truncate):
@@ -317,8 +313,12 @@ class RaftQuorum:
         self._loop.call_soon(lambda: self._step(step))
 
     def _step(self, step: Callable[[RaftMachine], list[Effect]]) -> None:
-        if self._machine is not None:
-            self._run(step(self._machine))
+        try:
+            self._run(() if self._machine is None else step(self._machine))
+        except KafkaError:
+            raise  # what was asked for is refused
+        except Exception as error:
+            self._fault(error)  # without a timer, nobody would notice that it stands still
 
     def _send(self) -> None:
         """What leaves the node, up to an election that is not on disk yet."""

@@ -11,9 +11,10 @@ from raft_members import CLUSTER, Members, topic
 
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode
+from moldau.protocol.message import Message
 from moldau.protocol.messages import fetch_snapshot
 from moldau.protocol.messages.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
-from moldau.raft.effects import SaveSnapshot
+from moldau.raft.effects import Effect, SaveSnapshot
 from moldau.raft.log_view import EpochOffset
 from moldau.raft.metadata_log import MetadataLog
 from moldau.raft.raft_quorum import RaftQuorum
@@ -105,3 +106,28 @@ def test_a_snapshot_that_is_being_made_to_count_is_not_written_over(members: Mem
     transfer.save(SaveSnapshot(EpochOffset(3, 50), 0, data, is_last=True))
     assert len(settled) == 2, "the next one is taken"
     log.close()
+
+
+def test_a_machine_that_fails_ends_its_node_and_not_in_silence(
+    members: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members.start_all()
+    first = members.write("a")
+    members.all_have("a")
+
+    def broken(now: float) -> list[Effect]:
+        raise ZeroDivisionError
+
+    assert first._machine is not None
+    monkeypatch.setattr(first._machine, "tick", broken)
+    members.pass_time(2, lambda: bool(members.faults))
+    assert isinstance(members.faults[0], ZeroDivisionError)
+    assert members.stories[first.node_id].leader[0] == -1
+
+
+def test_whoever_asked_hears_of_an_answer_that_cannot_be_written(members: Members) -> None:
+    asked: Deferred[Message] = Deferred()
+    told: list[BaseException | None] = []
+    asked.then(lambda _, error: told.append(error))
+    members.start(1)._correspondence.reply((asked, FetchSnapshotRequest(), 1), "no answer")
+    assert isinstance(told[0], AttributeError)
