@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from moldau.deferred import Deferred, failed, pass_on, settle
+from moldau.deferred import Deferred, failed, settle
 from moldau.errors import ErrorCode, KafkaError, MoldauError, error_code
 from moldau.links.addresses import Address
 from moldau.links.backoff import Backoff
@@ -182,10 +182,8 @@ class ControllerChannel:
             None,
         )
         answer: Deferred[Any] = Deferred()
-        try:
-            pass_on(self._services.slicer.value_of(offer.api.handler(context, request)), answer)
-        except KafkaError as error:
-            return failed(error)
+        # A fault of ours is an answer too, as it would be from elsewhere: those who beat or propose must go on.
+        settle(answer, lambda: self._services.slicer.value_of(offer.api.handler(context, request)))
         return answer
 
     def _heard(self, question: _Question, attempt: int, value: Any, error: BaseException | None) -> None:

@@ -117,9 +117,12 @@ class Errands(Generic[E]):
         self._waiting[broker_id] = later
 
         def answered(response: Message | None, error: BaseException | None) -> None:
-            # Those who are answered may have more to ask: it goes with the next.
-            self._settle(now, response, error)
-            self._send(broker_id)
+            try:
+                # Those who are answered may have more to ask: it goes with the next.
+                self._settle(now, response, error)
+            finally:
+                # Whatever they make of it: as long as there is an entry, all others wait for this.
+                self._send(broker_id)
 
         self._brokers.ask(broker_id, self._build(now), self._lane).then(answered)
 

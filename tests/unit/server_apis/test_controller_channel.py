@@ -96,6 +96,19 @@ def test_what_the_controller_in_this_process_refuses_is_an_error() -> None:
     assert outcome.error.code is ErrorCode.STALE_BROKER_EPOCH
 
 
+def test_a_fault_of_the_controller_in_this_process_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who beats or proposes sets his timer when he is answered; an exception would be the end of that."""
+    world = ApiWorld()
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(world.controller, "broker_heartbeat", broken)
+    channel = world.services.controller_channel
+    assert isinstance(Outcome(channel.ask(heartbeat())).error, ZeroDivisionError)
+    assert not channel._open
+
+
 def test_the_leader_elsewhere_is_asked_at_its_endpoint(broker: ApiWorld) -> None:
     broker.quorum.leader_id = 2
     outcome = Outcome(broker.services.controller_channel.ask(heartbeat()))

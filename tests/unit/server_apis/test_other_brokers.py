@@ -138,6 +138,21 @@ def test_what_nobody_wants_any_more_is_not_sent() -> None:
     assert len(wires.asked) == 3
 
 
+def test_whoever_fails_over_an_answer_holds_up_nobody() -> None:
+    wires, sent = Wires(), Sent()
+    requests = marker_requests(wires.others())
+
+    def broken(_: object) -> None:
+        raise ZeroDivisionError
+
+    requests.add(2, sent.errand(5, T0)._replace(done=broken))
+    requests.add(2, sent.errand(6, T1))
+    with pytest.raises(ZeroDivisionError):
+        wires.answers[0].resolve(markers_answer((5, T0, 0)))
+    wires.answers[1].resolve(markers_answer((6, T1, 0)))
+    assert sent == {T1: ErrorCode.NONE}
+
+
 def test_a_request_holds_so_much_and_no_more() -> None:
     wires, sent = Wires(), Sent()
     requests = marker_requests(wires.others())
