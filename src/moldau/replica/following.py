@@ -66,8 +66,9 @@ class Following:
         return not partition.durable or partition.log.durability.durable_offset >= partition.log.log_end_offset
 
     def is_current(self) -> bool:
-        """Whether the partition still follows as it did when it was asked for."""
-        return not self.partition.is_leader and self.partition.leader_epoch == self.leader_epoch
+        """Whether the partition is still held here, and follows as it did when it was asked for."""
+        partition = self.partition
+        return not partition.is_leader and not partition.is_released and partition.leader_epoch == self.leader_epoch
 
     # -------------------------------------------------------------------------------------------------- appending
 

@@ -97,8 +97,9 @@ class Replication:
         self._timer = self._loop.call_later(self._config().replica_lag_time_max_ms / 2000, self._look)
 
     def _look(self) -> None:
-        self._slicer.run(self._shrink_all(), lambda: not self._closed)
+        # First: whatever becomes of this look, there is a next one.
         self._look_later()
+        self._slicer.run(self._shrink_all(), lambda: not self._closed)
 
     def _shrink_all(self) -> Work[None]:
         for partition in tuple(self._replicas.partitions()):

@@ -163,6 +163,21 @@ def test_nothing_is_appended_once_it_follows_another(stage: Stage) -> None:
     assert (stage.log.log_end_offset, stage.log.high_watermark) == (end, 0)
 
 
+def test_nothing_is_appended_once_it_is_given_up(stage: Stage) -> None:
+    """Between two portions the topic may be deleted: its files are somebody else's then."""
+    records = b"".join(batch(offset, value=b"x" * 20_000) for offset in range(4))
+    stage.following.ask()
+    work = stage.following.take(PartitionData(high_watermark=4, records=records))
+    next(work)
+    end = stage.log.log_end_offset
+    stage.partition.is_released = True
+    run_whole(work)
+    assert (stage.log.log_end_offset, stage.log.high_watermark) == (end, 0)
+    stage.following.ask()
+    assert stage.took(diverging_epoch=EpochEndOffset(epoch=2, end_offset=0)) == 0
+    assert stage.log.log_end_offset == end
+
+
 def test_nothing_is_cut_or_taken_over_once_it_follows_another(stage: Stage) -> None:
     stage.take(batch(0, count=3))
     stage.following.ask()

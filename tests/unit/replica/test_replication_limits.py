@@ -52,6 +52,26 @@ def test_a_follower_that_is_away_leaves_the_set_and_comes_back(make: Any) -> Non
     assert (counted.shrinks, counted.expansions) == (1, 1)
 
 
+def test_a_look_for_followers_that_fails_is_not_the_last_one(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = make()
+    cluster.create((1, 2, 3))
+    cluster.run(1)
+
+    def broken() -> None:
+        raise ZeroDivisionError
+
+    replication = cluster.brokers[1].replication
+    replication._timer.cancel()  # as if it were due now
+    with monkeypatch.context() as patch:
+        patch.setattr(replication, "_shrink_all", broken)
+        with pytest.raises(ZeroDivisionError):
+            replication._look()
+    cluster.cut(3)
+    cluster.brokers[1].produce(b"x", timeout_ms=60_000)
+    cluster.run(5)
+    assert cluster.state.isr == (1, 2)
+
+
 def test_a_leader_without_a_controller_commits_nothing_its_followers_lack(make: Any) -> None:
     """It may propose what it likes: until somebody agrees, the set is as it was."""
     cluster = make()
