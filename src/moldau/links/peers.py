@@ -101,6 +101,7 @@ class Peers:
     def _lane(self, address: Address, name: str) -> _Lane:
         lane = self._lanes.get((address, name))
         if lane is None:
+            self._forget_unused()
             lane = self._lanes[address, name] = _Lane(
                 address,
                 self._clock,
@@ -110,6 +111,12 @@ class Peers:
                 self._watchers.get(name),
             )
         return lane
+
+    def _forget_unused(self) -> None:
+        """Nodes come back at other addresses: those nobody asks any more make room when there is a new one."""
+        now = self._clock.monotonic()
+        for key in [key for key, lane in self._lanes.items() if lane.is_unused(now)]:
+            del self._lanes[key]
 
     def _connect(self, address: Address, lost: Callable[[Link, MoldauError], None]) -> Link:
         link = Link(
@@ -159,12 +166,17 @@ class _Lane:
         self._backoff = backoff
         self._connect = connect
         self._told_lost = told_lost
+        self._asked_at = clock.monotonic()
         self._failures = 0
         self._waiting: list[_Question] = []
         # Runs while no further connection may be tried.
         self._pause: TimerHandle | None = None
 
+    def is_unused(self, now: float) -> bool:
+        return self.link is None and self._pause is None and now - self._asked_at > _IDLE_SECONDS
+
     def ask(self, request: Request, seconds: float, at_most: int | None) -> Deferred[Any]:
+        self._asked_at = self._clock.monotonic()
         if self._pause is not None:
             return self._wait(request, seconds, at_most)
         return self._send(request, seconds, at_most)

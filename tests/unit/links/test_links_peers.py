@@ -91,6 +91,20 @@ def test_after_a_hang_up_the_next_one_asks_on_a_new_connection(loop: OnALoop, pe
         assert len(peer.asked(ApiKey.API_VERSIONS)) == 2
 
 
+def test_addresses_that_nobody_asks_any_more_are_forgotten(world: World) -> None:
+    """A node that comes back at another address each time must not be remembered at all of them."""
+    asking = Asking(world)
+    for port in range(1, 40):
+        SimulatedPeer(machine := world.process("answerer"), port, {ApiKey.METADATA: here})
+        asking.outcome(asking.peers.ask(Address(THERE.host, port), MetadataRequest()))
+        machine.die()
+        world.run_for(60.0)
+    assert len(asking.peers._lanes) <= 11
+    SimulatedPeer(world.process("answerer"), 39, {ApiKey.METADATA: here})
+    value, _seconds = asking.outcome(asking.peers.ask(Address(THERE.host, 39), MetadataRequest()))
+    assert value.cluster_id == "scripted"
+
+
 def test_who_watches_a_lane_hears_of_every_connection_that_ended_without_our_doing(world: World) -> None:
     machine = world.process("answerer")
     SimulatedPeer(machine, THERE.port, {ApiKey.METADATA: here})
