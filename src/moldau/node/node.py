@@ -88,7 +88,7 @@ class Node:
         )
         self.quorum = make_quorum(config, runtime, self.peers, self._fail)
         self.metadata = MetadataLoader(self._fail)
-        self.snapshots = SnapshotGenerator(self.quorum, config, loop)
+        self.snapshots = SnapshotGenerator(self.quorum, config, loop, runtime.workers)
         self.services = self._services()
         self._controller_table = DispatchTable(CONTROLLER_APIS, self.services)
         self.channel = self.services.controller_channel = ControllerChannel(

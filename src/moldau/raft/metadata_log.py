@@ -215,9 +215,8 @@ class MetadataLog:
         voters, kraft_version = history.at(snapshot.end_offset)
         return SnapshotWriter(self._disk, self.directory, snapshot, timestamp, voters, kraft_version)
 
-    def finish_snapshot(self, writer: SnapshotWriter) -> None:
-        """Makes the snapshot count and drops what it replaces."""
-        writer.finish()
+    def take_snapshot(self, writer: SnapshotWriter) -> None:
+        """A snapshot of our own is whole and on disk: drops what it replaces."""
         if self._snapshot is not None and self._snapshot.end_offset >= writer.id.end_offset:
             # Meanwhile the leader sent a newer one.
             remove_snapshot(self._disk, self.directory, writer.id)

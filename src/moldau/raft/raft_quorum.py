@@ -395,6 +395,6 @@ class RaftQuorum:
             self.bytes_since_snapshot = 0
         return writer
 
-    def finish_snapshot(self, writer: SnapshotWriter) -> None:
-        """Makes the snapshot count and drops what it replaces."""
-        self._log.finish_snapshot(writer)
+    def take_snapshot(self, writer: SnapshotWriter) -> None:
+        """A snapshot of our own is whole and on disk: drops what it replaces."""
+        self._log.take_snapshot(writer)

@@ -2,7 +2,8 @@
 
 A publisher: it holds the image it was given and writes its records a few at a time between other work, which is safe
 because an image never changes. A snapshot is due when the log since the last one is much larger than the state
-itself; the setting `metadata.log.max.record.bytes.between.snapshots` is the upper limit.
+itself; the setting `metadata.log.max.record.bytes.between.snapshots` is the upper limit. A worker forces it to disk and
+gives it its name: it may be many megabytes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from moldau.metadata.image import MetadataImage
 from moldau.metadata.records import Message, versioned
 from moldau.metadata.snapshot_records import image_records
 from moldau.raft.snapshot_file import SnapshotWriter
-from moldau.runtime.ports import Loop
+from moldau.runtime.ports import Loop, Workers
 
 logger = logging.getLogger("moldau.raft")
 
@@ -46,15 +47,22 @@ class SnapshotTarget(Protocol):
 
     def begin_snapshot(self, last_offset: int, epoch: int, timestamp: int) -> SnapshotWriter | None: ...
 
-    def finish_snapshot(self, writer: SnapshotWriter) -> None: ...
+    def take_snapshot(self, writer: SnapshotWriter) -> None: ...
 
 
 class SnapshotGenerator:
-    def __init__(self, quorum: SnapshotTarget, config: BrokerConfig, loop: Loop) -> None:
+    """Without `workers` the disk is waited for in the loop."""
+
+    def __init__(
+        self, quorum: SnapshotTarget, config: BrokerConfig, loop: Loop, workers: Workers | None = None
+    ) -> None:
         self._quorum = quorum
         self._limit = config.metadata_log_max_record_bytes_between_snapshots
         self._loop = loop
+        self._workers = workers
+        # The one that is being written, and whether that is a worker's business by now.
         self._writer: SnapshotWriter | None = None
+        self._is_finishing = False
 
     def on_image(self, delta: MetadataDelta, image: MetadataImage) -> None:
         due = min(self._limit, max(_SMALLEST, _TIMES_STATE * self._quorum.snapshot_bytes))
@@ -78,7 +86,8 @@ class SnapshotGenerator:
 
     def close(self) -> None:
         writer, self._writer = self._writer, None
-        if writer is not None:
+        # What a worker has in hand it finishes, or the next start finds half of it and drops that.
+        if writer is not None and not self._is_finishing:
             writer.abandon()
 
     def _continue(self, writer: SnapshotWriter, records: Iterator[Message], metadata_version: int) -> None:
@@ -90,14 +99,34 @@ class SnapshotGenerator:
                 writer.append(some)
                 self._loop.call_later(0, lambda: self._continue(writer, records, metadata_version))
                 return
-            self._writer = None
-            self._quorum.finish_snapshot(writer)
-            logger.info("wrote the metadata snapshot %s (%d bytes)", writer.id.file_name, writer.size)
+            if self._workers is None:
+                writer.finish()
         except Exception as error:
-            # The log is still complete: the next image tries again.
-            if isinstance(error, KafkaError | OSError):
-                logger.error("a snapshot of the metadata could not be written: %s", error)
-            else:
-                logger.exception("a snapshot of the metadata could not be written")
-            self._writer = None
-            writer.abandon()
+            self._failed(writer, error)
+            return
+        if self._workers is None:
+            self._finished(writer, None)
+        else:
+            self._is_finishing = True
+            self._workers.submit(writer.finish, lambda _, error: self._finished(writer, error))
+
+    def _finished(self, writer: SnapshotWriter, error: BaseException | None) -> None:
+        self._is_finishing = False
+        if self._writer is not writer:
+            return  # closed meanwhile; a snapshot that has its name counts from the next start on
+        try:
+            if error is not None:
+                raise error
+            self._quorum.take_snapshot(writer)
+        except Exception as failure:
+            self._failed(writer, failure)
+            return
+        self._writer = None
+        logger.info("wrote the metadata snapshot %s (%d bytes)", writer.id.file_name, writer.size)
+
+    def _failed(self, writer: SnapshotWriter, error: Exception) -> None:
+        """The log is still complete: the next image tries again."""
+        is_ours = not isinstance(error, KafkaError | OSError)
+        logger.error("a snapshot of the metadata could not be written: %s", error, exc_info=error if is_ours else None)
+        self._writer = None
+        writer.abandon()

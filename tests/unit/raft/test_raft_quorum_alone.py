@@ -382,6 +382,49 @@ def test_a_snapshot_is_due_when_the_log_outgrows_the_state(room: Room) -> None:
     assert quorum.bytes_since_snapshot < 100_000
 
 
+def test_a_snapshot_is_forced_to_disk_beside_the_loop(room: Room) -> None:
+    quorum, loader, _ = _with_snapshot(room, "a")
+    workers = HeldWorkers()
+    generator = SnapshotGenerator(quorum, room.config, room.loop, workers)
+    generator.generate(loader.image)
+    room.loop.run()
+    assert (find_snapshots(room.disk, str(room.directory)), quorum.snapshot_bytes) == ([], 0)
+    workers.run_one()
+    assert find_snapshots(room.disk, str(room.directory)) == [SnapshotId(2, 1)]
+    assert quorum.snapshot_bytes > 0
+    assert sorted(file.name for file in room.directory.glob("*.log")) == ["00000000000000000002.log"]
+
+
+def test_a_snapshot_that_the_disk_refuses_is_written_again(room: Room) -> None:
+    quorum, loader, _ = _with_snapshot(room, "a")
+    workers = HeldWorkers()
+    generator = SnapshotGenerator(quorum, room.config, room.loop, workers)
+    generator.generate(loader.image)
+    room.loop.run()
+    _job, done = workers.jobs.pop()
+    done(None, OSError(28, "No space left on device"))
+    assert not list(room.directory.glob("*.checkpoint*"))
+    generator.generate(loader.image)
+    room.loop.run()
+    workers.run_one()
+    assert find_snapshots(room.disk, str(room.directory)) == [SnapshotId(2, 1)]
+
+
+def test_a_node_that_stops_leaves_a_worker_its_snapshot(room: Room) -> None:
+    quorum, loader, _ = _with_snapshot(room, "a")
+    workers = HeldWorkers()
+    generator = SnapshotGenerator(quorum, room.config, room.loop, workers)
+    generator.generate(loader.image)
+    room.loop.run()
+    generator.close()
+    quorum.close()
+    workers.run_one()
+    assert find_snapshots(room.disk, str(room.directory)) == [SnapshotId(2, 1)]
+    loader = MetadataLoader()
+    room.start(listener=loader)
+    assert set(loader.image.topics.by_name) == {"a"}
+
+
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "without end"])
 def test_a_damaged_snapshot_is_named(room: Room, damage: str) -> None:
     quorum, loader, generator = _with_snapshot(room, "a")
