@@ -32,6 +32,7 @@ class Membership:
         self._disk = disk
         self._directory = directory
         self._state = QuorumState()
+        self._is_closed = False
         names = config.controller_listener_names
         listener = names[0].upper() if names else _DEFAULT_LISTENER
         self.cluster_id: str | None = None
@@ -88,14 +89,23 @@ class Membership:
         """Writes down an election on a worker; tried again while the disk is full, since there may be room again."""
         job = self.saving(election)
 
+        def begin() -> None:
+            # The directory may be another's by now, with an election of its own.
+            if not self._is_closed:
+                workers.submit(job, ended)
+
         def ended(_: object, error: BaseException | None) -> None:
             if isinstance(error, OSError) and error.errno in FULL:
                 logger.error("the election of epoch %d cannot be written down yet: %s", election.epoch, error)
-                loop.call_later(_FULL_DISK_SECONDS, lambda: workers.submit(job, ended))
+                loop.call_later(_FULL_DISK_SECONDS, begin)
             else:
                 done(error)
 
-        workers.submit(job, ended)
+        begin()
+
+    def close(self) -> None:
+        """Nothing more is written."""
+        self._is_closed = True
 
     def saving(self, election: Election) -> Callable[[], None]:
         """The work of writing down an election, for whoever waits for the disk."""

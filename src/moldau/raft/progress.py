@@ -85,6 +85,8 @@ class Progress:
     def fetched(self, key: ReplicaKey, offset: int, leader_end: int, now: float) -> None:
         replica = self.find(key)
         if replica is None:
+            # Those that are gone make room: anybody may come under any name.
+            self.active_observers(now)
             replica = self.observers[key] = Replica(key)
         replica.fetched(offset, leader_end, now)
         self.heard(key, now)

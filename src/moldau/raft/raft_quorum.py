@@ -185,6 +185,7 @@ class RaftQuorum:
                 self._close_leading(machine)
             self._log.close()
         finally:
+            self._membership.close()
             self._waiting.clear()
             self._delivery.close()
 
@@ -345,11 +346,9 @@ class RaftQuorum:
 
     def _set_timer(self) -> None:
         deadline = None if self._machine is None else self._machine.deadline
-        if deadline is None:
-            return
+        if deadline is None or (self._timer is not None and self._timer_at <= deadline):
+            return  # one that comes early finds out
         if self._timer is not None:
-            if self._timer_at <= deadline:
-                return  # it comes early, and finds out
             self._timer.cancel()
         self._timer_at = deadline
         self._timer = self._loop.call_later(max(0.0, deadline - self._now()), self._tick)

@@ -226,6 +226,16 @@ def test_an_election_waits_for_room_on_the_disk(room: Room) -> None:
     assert ended == [None, broken]
 
 
+def test_an_election_is_not_written_into_a_directory_that_was_left(room: Room) -> None:
+    quorum, _ = room.start()
+    workers, ended = HeldWorkers(), list[BaseException | None]()
+    quorum._membership.save(Election(7, 1, None), workers, room.loop, ended.append)
+    quorum.close()
+    workers.jobs.pop(0)[1](None, OSError(errno.ENOSPC, "No space left on device"))
+    room.loop.advance(10)
+    assert (ended, workers.jobs) == ([], [])
+
+
 def test_an_append_of_an_earlier_epoch_is_refused(room: Room) -> None:
     quorum, _ = room.start()
     with pytest.raises(KafkaError) as caught:

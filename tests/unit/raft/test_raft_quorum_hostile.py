@@ -17,10 +17,11 @@ from moldau.protocol.messages.fetch_snapshot import FetchSnapshotRequest, FetchS
 from moldau.raft.effects import Effect, SaveSnapshot
 from moldau.raft.log_view import EpochOffset
 from moldau.raft.metadata_log import MetadataLog
+from moldau.raft.progress import Progress
 from moldau.raft.raft_quorum import RaftQuorum
 from moldau.raft.snapshot_file import SnapshotId, SnapshotWriter
 from moldau.raft.snapshot_transfer import SnapshotTransfer
-from moldau.raft.voters import VoterChange, VoterHistory, VoterSet
+from moldau.raft.voters import ReplicaKey, VoterChange, VoterHistory, VoterSet
 
 
 @pytest.fixture
@@ -131,3 +132,10 @@ def test_whoever_asked_hears_of_an_answer_that_cannot_be_written(members: Member
     asked.then(lambda _, error: told.append(error))
     members.start(1)._correspondence.reply((asked, FetchSnapshotRequest(), 1), "no answer")
     assert isinstance(told[0], AttributeError)
+
+
+def test_who_observed_under_another_name_each_time_is_not_remembered_for_ever() -> None:
+    progress = Progress(ReplicaKey(1), 0, fetch_timeout=2.0)
+    for second in range(2000):
+        progress.fetched(ReplicaKey(50, second.to_bytes(16, "big")), 0, 0, float(second))
+    assert len(progress.observers) <= 300
