@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
+
+from moldau.runtime.ports import Random
+
+_STEPS: Final = 1 << 20
+
+
+def chance_of(random: Random) -> Callable[[], float]:
+    """Numbers from 0 up to 1, as a node has them: from its own source of chance."""
+    return lambda: random.below(_STEPS) / _STEPS
 
 
 @dataclass(slots=True, frozen=True)

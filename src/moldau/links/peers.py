@@ -16,7 +16,7 @@ from typing import Any, Final
 from moldau.deferred import Deferred, failed, pass_on
 from moldau.errors import MoldauError
 from moldau.links.addresses import Address
-from moldau.links.backoff import Backoff
+from moldau.links.backoff import Backoff, chance_of
 from moldau.links.errors import ConnectionFailed, RequestTimedOut
 from moldau.links.link import Link
 from moldau.links.security import OPEN, Security
@@ -26,7 +26,6 @@ from moldau.runtime.ports import Clock, Loop, Network, Random, TimerHandle
 # A connection nobody used for so long is replaced before it is used again: the other end closes such ones
 # (`connections.max.idle.ms`, ten minutes), perhaps just now.
 _IDLE_SECONDS: Final = 540.0
-_CHANCE_STEPS: Final = 1 << 20
 
 
 class Peers:
@@ -47,7 +46,7 @@ class Peers:
         security: Security = OPEN,
     ) -> None:
         self.request_timeout = request_timeout
-        self._chance: Callable[[], float] = lambda: random.below(_CHANCE_STEPS) / _CHANCE_STEPS
+        self._chance = chance_of(random)
         self._clock = clock
         self._loop = loop
         self._network = network

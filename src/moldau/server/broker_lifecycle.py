@@ -23,7 +23,7 @@ from typing import Final
 from moldau.config.listeners import Endpoint
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
-from moldau.links.backoff import Backoff
+from moldau.links.backoff import Backoff, chance_of
 from moldau.metadata.features import supported_features
 from moldau.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from moldau.protocol.messages.broker_registration import (
@@ -41,7 +41,6 @@ logger = logging.getLogger("moldau.server")
 
 # Heartbeats must not wait behind anything else that is asked of the controller.
 _LANE: Final = "heartbeat"
-_CHANCE_STEPS: Final = 1 << 20
 # Until it is let in, and while it leaves, a broker asks again at once: somebody waits for it.
 _HURRY_SECONDS: Final = 0.01
 # How long a broker that leaves looks for a controller: perhaps all nodes of the cluster are being stopped.
@@ -92,7 +91,7 @@ class BrokerLifecycle:
         self._offline_directories = offline_directories
         self._told = registered
         self._incarnation = random.bytes(16)
-        self._backoff = Backoff(0.1, 1.0, chance=lambda: random.below(_CHANCE_STEPS) / _CHANCE_STEPS)
+        self._backoff = Backoff(0.1, 1.0, chance=chance_of(random))
         self._registration: BrokerRegistrationRequest | None = None
         self._give_up_at = 0.0
         self._failures = 0

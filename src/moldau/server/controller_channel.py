@@ -17,7 +17,7 @@ from typing import Any, Final
 from moldau.deferred import Deferred, failed, settle
 from moldau.errors import ErrorCode, KafkaError, MoldauError, error_code
 from moldau.links.addresses import Address
-from moldau.links.backoff import Backoff
+from moldau.links.backoff import Backoff, chance_of
 from moldau.links.errors import ConnectionFailed, RequestTimedOut
 from moldau.links.peers import Peers
 from moldau.metadata.committed import CommittedBatch, MetadataSnapshot
@@ -34,7 +34,6 @@ from moldau.server.envelopes import answer_in, seal
 FORWARDING: Final = "forwarding"
 # How long a client's request is tried; its client waits for thirty seconds by default.
 _FORWARDING_SECONDS: Final = 60.0
-_CHANCE_STEPS: Final = 1 << 20
 
 
 class _LocalConnection:
@@ -93,7 +92,7 @@ class ControllerChannel:
         self._clock = clock
         self._loop = loop
         self._request_timeout = request_timeout
-        self._backoff = Backoff(0.05, 1.0, chance=lambda: random.below(_CHANCE_STEPS) / _CHANCE_STEPS)
+        self._backoff = Backoff(0.05, 1.0, chance=chance_of(random))
         self._here = _LocalConnection(table)
         # What has no answer yet, in the order it was asked.
         self._open: dict[_Question, None] = {}

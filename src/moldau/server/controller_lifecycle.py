@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from moldau.config.listeners import Endpoint
-from moldau.links.backoff import Backoff
+from moldau.links.backoff import Backoff, chance_of
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.features import supported_features
 from moldau.metadata.image import MetadataImage
@@ -23,7 +23,6 @@ logger = logging.getLogger("moldau.server")
 
 # The metadata.version (3.7-IV0) that has a record for controllers.
 _REGISTRATIONS_SINCE: Final = 15
-_CHANCE_STEPS: Final = 1 << 20
 
 
 class ControllerLifecycle:
@@ -33,7 +32,7 @@ class ControllerLifecycle:
         self._node_id = node_id
         self._channel = channel
         self._loop = loop
-        self._backoff = Backoff(0.1, 10.0, chance=lambda: random.below(_CHANCE_STEPS) / _CHANCE_STEPS)
+        self._backoff = Backoff(0.1, 10.0, chance=chance_of(random))
         self._request = ControllerRegistrationRequest(
             controller_id=node_id,
             incarnation_id=random.bytes(16),
