@@ -36,7 +36,7 @@ def controller_endpoints(
         if node_id == quorum.leader_id:
             known = quorum.leader_address
             if known is not None:
-                return Address(*known)
+                return known
         registered = metadata.image.cluster.controllers.get(node_id)
         for name in names if registered is not None else ():
             assert registered is not None

@@ -15,11 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from moldau.links.addresses import Address
 from moldau.protocol.message import Message
 from moldau.protocol.records import ControlType
 from moldau.raft.log_view import Entries, EpochOffset
 from moldau.raft.messages import Answer, Request, SnapshotRequest, Standing
-from moldau.raft.voters import Address, ReplicaKey, VoterChange
+from moldau.raft.voters import ReplicaKey, VoterChange
 
 
 class Election(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from moldau.errors import ErrorCode
+from moldau.links.addresses import Address
 from moldau.raft.effects import Reply
 from moldau.raft.member import Member
 from moldau.raft.messages import (
@@ -20,7 +21,7 @@ from moldau.raft.messages import (
     VoteRequest,
 )
 from moldau.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
-from moldau.raft.voters import Address, Endpoint, ReplicaKey
+from moldau.raft.voters import Endpoint, ReplicaKey
 
 _NONE = ErrorCode.NONE
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from moldau.errors import ErrorCode
+from moldau.links.addresses import Address
 from moldau.raft.effects import Append, DeliverSnapshot, Fault, Force, SaveSnapshot, Truncate
 from moldau.raft.elections import Elections
 from moldau.raft.log_view import Entries, EpochOffset
@@ -25,7 +26,7 @@ from moldau.raft.messages import (
     UpdateVoterRequest,
 )
 from moldau.raft.roles import Download, Follower, Unattached
-from moldau.raft.voters import Address, VoterChange
+from moldau.raft.voters import VoterChange
 
 _MAX_WAIT: Final = 0.5
 _FETCH_BYTES: Final = 8 << 20

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from moldau.errors import ErrorCode
+from moldau.links.addresses import Address
 from moldau.protocol.records import ControlType
 from moldau.raft.connections import Connections
 from moldau.raft.control_records import ControlRecord, kraft_version_record, leader_change, voters_record
@@ -29,7 +30,7 @@ from moldau.raft.log_view import EpochOffset, LogView
 from moldau.raft.messages import ChangeAnswer, FetchAnswer, Request, Standing
 from moldau.raft.progress import Progress
 from moldau.raft.roles import Ballot, Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
-from moldau.raft.voters import Address, ReplicaKey, Voter, VoterChange, VoterHistory, VoterSet
+from moldau.raft.voters import ReplicaKey, Voter, VoterChange, VoterHistory, VoterSet
 from moldau.runtime.ports import Random
 
 # Kafka's first pause after an election that nobody won, doubled with each further one.

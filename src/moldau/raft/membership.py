@@ -8,11 +8,12 @@ from typing import Final
 
 from moldau.config.broker import BrokerConfig
 from moldau.errors import ErrorCode, KafkaError
+from moldau.links.addresses import parse_address
 from moldau.metadata.records import MetadataError
 from moldau.raft.effects import Election
 from moldau.raft.member import RaftSettings
 from moldau.raft.quorum_state import QuorumState, read_quorum_state, write_quorum_state
-from moldau.raft.voters import Address, Endpoint, ReplicaKey, Voter, VoterHistory, VoterSet
+from moldau.raft.voters import Endpoint, ReplicaKey, Voter, VoterHistory, VoterSet
 from moldau.runtime.ports import Disk, Loop, Workers
 from moldau.storage.log_dirs import read_meta_properties
 from moldau.storage.storage_error import FULL
@@ -43,7 +44,7 @@ class Membership:
             request_timeout=config.controller_quorum_request_timeout_ms / 1000,
             retry_backoff=config.controller_quorum_retry_backoff_ms / 1000,
             listener=listener,
-            bootstrap_servers=tuple(_address(text) for text in config.controller_quorum_bootstrap_servers),
+            bootstrap_servers=tuple(parse_address(text) for text in config.controller_quorum_bootstrap_servers),
             auto_join=config.controller_quorum_auto_join_enable,
             is_controller=config.is_controller,
         )
@@ -125,13 +126,8 @@ def _configured(config: BrokerConfig, listener: str) -> VoterSet:
     voters = []
     for text in config.controller_quorum_voters:
         id, _, place = text.partition("@")
-        host, port = _address(place)
+        host, port = parse_address(place)
         voters.append(Voter(ReplicaKey(int(id)), (Endpoint(listener, host, port),)))
     if config.standalone and not voters:
         voters.append(Voter(ReplicaKey(config.node_id)))
     return VoterSet(voters)
-
-
-def _address(text: str) -> Address:
-    host, _, port = text.rpartition(":")
-    return Address(host.strip("[]"), int(port))

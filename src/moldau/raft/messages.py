@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from moldau.errors import ErrorCode
+from moldau.links.addresses import Address
 from moldau.raft.log_view import Entries, EpochOffset
-from moldau.raft.voters import Address, Endpoint, ReplicaKey, Voter
+from moldau.raft.voters import Endpoint, ReplicaKey, Voter
 
 
 @dataclass(frozen=True, slots=True)

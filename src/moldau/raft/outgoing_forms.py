@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from moldau.errors import KafkaError, error_code
+from moldau.links.addresses import Address
 from moldau.metadata.topic_name import METADATA_PARTITION
 from moldau.protocol.message import Message
 from moldau.protocol.messages import (
@@ -28,7 +29,6 @@ from moldau.raft.batches import received_entries
 from moldau.raft.log_view import EpochOffset
 from moldau.raft.messages import Answer, Request, Standing
 from moldau.raft.metadata_log import METADATA_TOPIC_ID
-from moldau.raft.voters import Address
 from moldau.runtime.ports import FileSlice
 
 KRAFT_VERSION: Final = "kraft.version"

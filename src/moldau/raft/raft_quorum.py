@@ -19,6 +19,7 @@ from functools import partial
 from moldau.config.broker import BrokerConfig
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, MoldauError
+from moldau.links.addresses import Address
 from moldau.metadata.committed import CommittedBatch
 from moldau.metadata.records import VersionedRecord
 from moldau.protocol.message import Message
@@ -53,7 +54,7 @@ from moldau.raft.metadata_log import MetadataLog
 from moldau.raft.quorum import QuorumListener
 from moldau.raft.snapshot_file import SnapshotId, SnapshotWriter
 from moldau.raft.snapshot_transfer import MOST_BYTES, SnapshotTransfer
-from moldau.raft.voters import Address, VoterChange
+from moldau.raft.voters import VoterChange
 from moldau.runtime.ports import Clock, Disk, Loop, Random, TimerHandle, Workers
 
 logger = logging.getLogger("moldau.raft")
@@ -379,9 +380,8 @@ class RaftQuorum:
         machine.resign(machine.member.epoch, self._now())
         self._waiting.clear()
         self._delivery.close()
-        if led:
-            for listener in self._delivery.listeners:
-                listener.on_leader(-1, machine.member.epoch)
+        for listener in self._delivery.listeners if led else ():
+            listener.on_leader(-1, machine.member.epoch)
         if self._on_fault is not None:
             self._on_fault(error)
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from moldau.links.addresses import Address
 from moldau.raft.log_view import EpochOffset
 from moldau.raft.messages import FetchRequest
 from moldau.raft.progress import Progress
-from moldau.raft.voters import Address, ReplicaKey, Voter
+from moldau.raft.voters import ReplicaKey, Voter
 
 
 class Ballot:

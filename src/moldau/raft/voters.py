@@ -9,12 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from moldau.links.addresses import Address
 from moldau.types import NO_OFFSET, ZERO_UUID, Uuid
-
-
-class Address(NamedTuple):
-    host: str
-    port: int
 
 
 class Endpoint(NamedTuple):

@@ -11,6 +11,7 @@ from controller_kit import ManualClock, ManualLoop, SeededRandom
 from moldau.config.broker import BrokerConfig
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
+from moldau.links.addresses import Address
 from moldau.links.errors import ConnectionFailed
 from moldau.metadata.committed import CommittedBatch, MetadataSnapshot
 from moldau.metadata.loader import MetadataLoader
@@ -20,7 +21,6 @@ from moldau.protocol.message import Message
 from moldau.protocol.messages.api_versions import ApiVersionsResponse, SupportedFeatureKey
 from moldau.raft.raft_quorum import RaftQuorum
 from moldau.raft.snapshot_generator import SnapshotGenerator
-from moldau.raft.voters import Address
 from moldau.runtime.disk import RealDisk
 from moldau.storage.log_dirs import MetaProperties, write_meta_properties
 

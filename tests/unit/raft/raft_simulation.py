@@ -17,6 +17,7 @@ from typing import Any
 from raft_model import Entry, Host
 
 from moldau.errors import ErrorCode
+from moldau.links.addresses import Address
 from moldau.protocol.records import ControlType
 from moldau.raft.effects import AppendControl, Deliver, DeliverSnapshot, Effect, LeaderChanged, Reply, Send
 from moldau.raft.machine import RaftMachine
@@ -30,7 +31,7 @@ from moldau.raft.messages import (
     VoteAnswer,
     VoteRequest,
 )
-from moldau.raft.voters import Address, Endpoint, ReplicaKey, Voter, VoterSet
+from moldau.raft.voters import Endpoint, ReplicaKey, Voter, VoterSet
 from moldau.simulation.chance import SeededRandom
 
 LISTENER = "CONTROLLER"
