@@ -11,7 +11,7 @@ without an answer in its time takes its connection with it: nobody knows when th
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from moldau.deferred import Deferred, failed, pass_on
 from moldau.errors import MoldauError
@@ -21,11 +21,21 @@ from moldau.links.errors import ConnectionFailed, RequestTimedOut
 from moldau.links.link import Link
 from moldau.links.security import OPEN, Security
 from moldau.links.versions import NodeVersions, Request, api_name
+from moldau.protocol.message import Message
 from moldau.runtime.ports import Clock, Loop, Network, Random, TimerHandle
 
 # A connection nobody used for so long is replaced before it is used again: the other end closes such ones
 # (`connections.max.idle.ms`, ten minutes), perhaps just now.
 _IDLE_SECONDS: Final = 540.0
+
+
+class PeerPort(Protocol):
+    """What those need who ask other nodes; the rest is the business of whoever puts a node together."""
+
+    def ask(self, address: Address, request: Message, *, timeout: float | None = None, lane: str = "") -> Deferred[Any]:
+        """The answer, or a MoldauError if there is none; nothing is raised at once. An answer may be kept: the records
+        in it lie in memory of their own."""
+        ...
 
 
 class Peers:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from moldau.deferred import Deferred, settle
+from moldau.deferred import settle
 from moldau.errors import ErrorCode, KafkaError, MoldauError
 from moldau.links.errors import ConnectionFailed
+from moldau.links.peers import PeerPort
 from moldau.protocol.api import ApiKey
 from moldau.protocol.message import Message
 from moldau.raft.effects import Send
@@ -23,16 +24,8 @@ logger = logging.getLogger("moldau.raft")
 _SLOW: Final = (ApiKey.FETCH, ApiKey.FETCH_SNAPSHOT)
 
 
-class Peers(Protocol):
-    """The way to other nodes."""
-
-    def ask(
-        self, address: Any, request: Message, *, timeout: float | None = None, lane: str = ""
-    ) -> Deferred[Message]: ...
-
-
 class Correspondence:
-    def __init__(self, peers: Peers | None, membership: Membership) -> None:
+    def __init__(self, peers: PeerPort | None, membership: Membership) -> None:
         self._peers = peers
         self._membership = membership
 

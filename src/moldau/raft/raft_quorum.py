@@ -20,11 +20,12 @@ from moldau.config.broker import BrokerConfig
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, MoldauError
 from moldau.links.addresses import Address
+from moldau.links.peers import PeerPort
 from moldau.metadata.committed import CommittedBatch
 from moldau.metadata.records import VersionedRecord
 from moldau.protocol.message import Message
 from moldau.raft.batches import MAX_BATCH_BYTES, control_batch, metadata_batch
-from moldau.raft.correspondence import Correspondence, Peers
+from moldau.raft.correspondence import Correspondence
 from moldau.raft.delivery import Delivery
 from moldau.raft.description import describe
 from moldau.raft.effects import (
@@ -74,7 +75,7 @@ class RaftQuorum:
         loop: Loop,
         random: Random,
         workers: Workers | None = None,
-        peers: Peers | None = None,
+        peers: PeerPort | None = None,
         on_fault: Callable[[BaseException], None] | None = None,
     ) -> None:
         self.node_id = config.node_id

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
 
 from moldau.config.broker import BrokerConfig
-from moldau.deferred import Deferred
-from moldau.protocol.message import Message
+from moldau.links.addresses import Address
+from moldau.links.peers import PeerPort
 from moldau.replica.fetcher import Fetcher
 from moldau.replica.following import Following
 from moldau.replica.partition import Partition
@@ -18,24 +17,15 @@ from moldau.slicing import Slicer
 from moldau.types import NO_LEADER
 
 
-class Peers(Protocol):
-    """Requests to other brokers: one connection for each address and lane, which comes and goes as it is needed.
-
-    An answer may be kept: the records in it lie in memory of their own.
-    """
-
-    def ask(self, address: Any, request: Message, *, timeout: float | None = None, lane: str = "") -> Deferred[Any]: ...
-
-
 class Fetchers:
     def __init__(
         self,
         broker_id: int,
         broker_epoch: Callable[[], int],
         cluster_id: str,
-        peers: Peers,
+        peers: PeerPort,
         # Of a broker, on the listener that brokers use among themselves; None while it is not known.
-        address: Callable[[int], Any],
+        address: Callable[[int], Address | None],
         config: Callable[[], BrokerConfig],
         throttle: FollowerThrottle,
         clock: Clock,

@@ -6,11 +6,12 @@ A node that is alone has none of this (`ReplicaManager.replication` is None), an
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from moldau.config.broker import BrokerConfig
+from moldau.links.addresses import Address
+from moldau.links.peers import PeerPort
 from moldau.replica.directory_assignments import DirectoryAssignments
-from moldau.replica.fetchers import Fetchers, Peers
+from moldau.replica.fetchers import Fetchers
 from moldau.replica.isr import Controller, IsrChanges
 from moldau.replica.manager import ReplicaManager
 from moldau.replica.partition import Partition
@@ -34,9 +35,9 @@ class Replication:
         # The epoch under which this broker is registered; -1 before it is.
         broker_epoch: Callable[[], int],
         # For Fetch and ListOffsets.
-        peers: Peers,
+        peers: PeerPort,
         # Where a broker is reached by others, given its id; None while that is not known.
-        address: Callable[[int], Any],
+        address: Callable[[int], Address | None],
         # For AlterPartition and AssignReplicasToDirs.
         controller: Controller,
         # The id of a log directory, given its path.

@@ -13,6 +13,7 @@ from typing import Final, Generic, Protocol, TypeVar
 from moldau.deferred import Deferred, failed
 from moldau.errors import ErrorCode, KafkaError
 from moldau.links.addresses import Address
+from moldau.links.peers import PeerPort
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.message import Message
 
@@ -23,20 +24,10 @@ TIMEOUT_SECONDS: Final = 5.0
 _MOST: Final = 1000
 
 
-class Peers(Protocol):
-    """Connections to other nodes, made when they are needed."""
-
-    def ask(
-        self, address: Address, request: Message, *, timeout: float | None = None, lane: str = ""
-    ) -> Deferred[Message]:
-        """The answer, or a MoldauError if there is none; nothing is raised at once."""
-        ...
-
-
 class OtherBrokers:
     """`listener` is the one brokers use among themselves."""
 
-    def __init__(self, peers: Peers, listener: str, image: Callable[[], MetadataImage]) -> None:
+    def __init__(self, peers: PeerPort, listener: str, image: Callable[[], MetadataImage]) -> None:
         self._peers = peers
         self._listener = listener
         self._image = image
