@@ -21,16 +21,15 @@ from moldau.protocol.messages.assign_replicas_to_dirs import (
     RequestPartitionData,
     RequestTopicData,
 )
-from moldau.replica.isr import Controller
+from moldau.replica.controller_requests import MOST, Controller, ControllerRequests
 from moldau.replica.partition import Partition
-from moldau.runtime.ports import Loop, TimerHandle
+from moldau.replica.source_session import PartitionKey
+from moldau.runtime.ports import Loop
 from moldau.types import Uuid
 
 logger = logging.getLogger("moldau.replica")
 
 _RETRY_SECONDS: Final = 0.5
-# Partitions in one request: whoever decides over them should not be busy for long.
-_MOST: Final = 1000
 
 
 class DirectoryAssignments:
@@ -46,27 +45,19 @@ class DirectoryAssignments:
     ) -> None:
         self._broker_id = broker_id
         self._broker_epoch = broker_epoch
-        self._controller = controller
         self._image = image
         self._directory_id = directory_id
-        self._loop = loop
-        # In the order they were noticed.
-        self._unsent: dict[tuple[Uuid, int], Partition] = {}
-        self._in_flight = False
-        self._timer: TimerHandle | None = None
-        self._closed = False
+        self._requests: ControllerRequests[Partition] = ControllerRequests(
+            controller, loop, self._next_request, self._answered
+        )
 
     def check(self, partition: Partition) -> None:
         """To be called whenever a replica, or what the metadata says about it, may lie somewhere else."""
         if self._misplaced(partition) is not None:
-            self._unsent[partition.topic_id, partition.topic_partition.partition] = partition
-            self._send_soon(0)
+            self._requests.add((partition.topic_id, partition.topic_partition.partition), partition)
 
     def close(self) -> None:
-        self._closed = True
-        self._unsent.clear()
-        if self._timer is not None:
-            self._timer.cancel()
+        self._requests.close()
 
     def _misplaced(self, partition: Partition) -> Uuid | None:
         """The directory in which a replica lies, if the metadata has it in another."""
@@ -80,30 +71,23 @@ class DirectoryAssignments:
         directory = self._directory_id(partition.log.directory.parent)
         return None if directory == state.directory(self._broker_id) else directory
 
-    def _send_soon(self, seconds: float) -> None:
-        """Later in this turn at the earliest, so that all that is noticed in it goes together."""
-        if self._timer is None and not self._in_flight and not self._closed:
-            self._timer = self._loop.call_later(seconds, self._send)
-
-    def _send(self) -> None:
-        self._timer = None
+    def _next_request(self) -> tuple[AssignReplicasToDirsRequest, dict[PartitionKey, Partition]] | None:
         epoch = self._broker_epoch()
         if epoch < 0:
             # Not registered yet: the controller would not know what the directories are.
-            self._send_soon(_RETRY_SECONDS)
-            return
-        sent: dict[tuple[Uuid, int], Partition] = {}
+            self._requests.go_on(_RETRY_SECONDS)
+            return None
+        sent: dict[PartitionKey, Partition] = {}
         directories: dict[Uuid, dict[Uuid, list[int]]] = {}
-        while self._unsent and len(sent) < _MOST:
-            key = next(iter(self._unsent))
-            partition = self._unsent.pop(key)
+        for key, partition in self._requests.taken():
             directory = self._misplaced(partition)
             if directory is not None:
                 sent[key] = partition
                 directories.setdefault(directory, {}).setdefault(key[0], []).append(key[1])
+                if len(sent) == MOST:
+                    break
         if not sent:
-            return
-        self._in_flight = True
+            return None
         request = AssignReplicasToDirsRequest(
             broker_id=self._broker_id,
             broker_epoch=epoch,
@@ -121,18 +105,15 @@ class DirectoryAssignments:
                 for directory, topics in directories.items()
             ],
         )
-        self._controller.ask(request).then(lambda answer, error: self._answered(sent, answer, error))
+        return request, sent
 
     def _answered(
         self,
-        sent: dict[tuple[Uuid, int], Partition],
+        sent: dict[PartitionKey, Partition],
         answer: AssignReplicasToDirsResponse | None,
         error: BaseException | None,
-    ) -> None:
-        self._in_flight = False
-        if self._closed:
-            return
-        taken: set[tuple[Uuid, int]] = set()
+    ) -> float:
+        taken: set[PartitionKey] = set()
         if answer is None:
             logger.warning("the controller was not told where %d replicas lie: %s", len(sent), error)
         else:
@@ -143,8 +124,6 @@ class DirectoryAssignments:
                 for partition in topic.partitions
                 if partition.error_code == ErrorCode.NONE
             }
-        for key, partition in sent.items():
-            if key not in taken:
-                self._unsent.setdefault(key, partition)
-        if self._unsent:
-            self._send_soon(0 if len(taken) == len(sent) else _RETRY_SECONDS)
+        left = [(key, partition) for key, partition in sent.items() if key not in taken]
+        self._requests.again(left)
+        return _RETRY_SECONDS if left else 0.0

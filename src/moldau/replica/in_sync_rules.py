@@ -17,6 +17,11 @@ class IsrProposal(NamedTuple):
     partition_epoch: int
     grows: bool = False
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the leader still wants it."""
+        return self.partition.proposal is self
+
 
 class InSyncRules(Protocol):
     """What a leader asks about the other brokers, and where it sends its proposals (`isr`)."""

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Protocol
+from itertools import islice
+from typing import Final
 
-from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, error_code
 from moldau.metadata.image import MetadataImage
-from moldau.protocol.message import Message
 from moldau.protocol.messages.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -24,17 +23,17 @@ from moldau.protocol.messages.alter_partition import (
     RequestTopicData,
     ResponsePartitionData,
 )
+from moldau.replica.controller_requests import MOST, Controller, ControllerRequests
 from moldau.replica.follower import NO_BROKER_EPOCH
 from moldau.replica.in_sync_rules import IsrProposal
 from moldau.replica.partition import Partition
-from moldau.runtime.ports import Clock, Loop, TimerHandle
+from moldau.replica.source_session import PartitionKey
+from moldau.runtime.ports import Clock, Loop
 from moldau.types import Uuid
 
 logger = logging.getLogger("moldau.replica")
 
 _RETRY_SECONDS: Final = 0.05
-# Partitions in one request: whoever decides over them should not be busy for long.
-_MOST: Final = 1000
 
 # The proposal was not taken and will not be: the partition is as it was.
 _NOT_ATTEMPTED: Final = frozenset({ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.INELIGIBLE_REPLICA})
@@ -50,12 +49,6 @@ _OUT_OF_DATE: Final = frozenset(
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
     }
 )
-
-
-class Controller(Protocol):
-    """The active controller, wherever it is; a failure comes after it was tried for some time."""
-
-    def ask(self, request: Message) -> Deferred[Any]: ...
 
 
 class IsrChanges:
@@ -74,17 +67,14 @@ class IsrChanges:
     ) -> None:
         self._broker_id = broker_id
         self._broker_epoch = broker_epoch
-        self._controller = controller
         self._image = image
         self._max_lag_ms = max_lag_ms
         self._clock = clock
-        self._loop = loop
         # Told of partitions whose in-sync set is another now, or is the old one after all.
         self._changed = changed
-        self._unsent: dict[tuple[Uuid, int], IsrProposal] = {}
-        self._in_flight = False
-        self._timer: TimerHandle | None = None
-        self._closed = False
+        self._requests: ControllerRequests[IsrProposal] = ControllerRequests(
+            controller, loop, self._next_request, self._answered
+        )
         # Counted for metrics.
         self.shrinks = 0
         self.expansions = 0
@@ -117,37 +107,21 @@ class IsrChanges:
 
     def propose(self, proposal: IsrProposal) -> None:
         partition = proposal.partition
-        self._unsent[partition.topic_id, partition.topic_partition.partition] = proposal
-        self._send_soon(0)
+        self._requests.add((partition.topic_id, partition.topic_partition.partition), proposal)
 
     def close(self) -> None:
-        self._closed = True
-        self._unsent.clear()
-        if self._timer is not None:
-            self._timer.cancel()
+        self._requests.close()
 
-    def _send_soon(self, seconds: float) -> None:
-        """Later in this turn at the earliest, so that all that is proposed in it goes together."""
-        if self._timer is None and not self._in_flight and not self._closed:
-            self._timer = self._loop.call_later(seconds, self._send)
-
-    def _send(self) -> None:
-        self._timer = None
-        proposals: list[IsrProposal] = []
-        for key, proposal in list(self._unsent.items()):
-            if len(proposals) == _MOST:
-                break
-            del self._unsent[key]
-            # Overtaken by the metadata, or proposed anew.
-            if proposal.partition.proposal is proposal:
-                proposals.append(proposal)
+    def _next_request(self) -> tuple[AlterPartitionRequest, dict[PartitionKey, IsrProposal]] | None:
+        # Not those that were overtaken by the metadata, or proposed anew.
+        wanted = ((key, proposal) for key, proposal in self._requests.taken() if proposal.is_current)
+        proposals = dict(islice(wanted, MOST))
         if not proposals:
-            return
-        self._in_flight = True
+            return None
         request = AlterPartitionRequest(
-            broker_id=self._broker_id, broker_epoch=self._broker_epoch(), topics=self._topics(proposals)
+            broker_id=self._broker_id, broker_epoch=self._broker_epoch(), topics=self._topics(proposals.values())
         )
-        self._controller.ask(request).then(lambda answer, error: self._answered(proposals, answer, error))
+        return request, proposals
 
     def _topics(self, proposals: Iterable[IsrProposal]) -> list[RequestTopicData]:
         topics: dict[Uuid, RequestTopicData] = {}
@@ -175,39 +149,28 @@ class IsrChanges:
         return NO_BROKER_EPOCH if follower is None or follower.broker_epoch is None else follower.broker_epoch
 
     def _answered(
-        self, proposals: list[IsrProposal], answer: AlterPartitionResponse | None, error: BaseException | None
-    ) -> None:
-        self._in_flight = False
-        if self._closed:
-            return
-        seconds = 0.0
+        self,
+        proposals: dict[PartitionKey, IsrProposal],
+        answer: AlterPartitionResponse | None,
+        error: BaseException | None,
+    ) -> float:
         if answer is None or answer.error_code != ErrorCode.NONE:
             reason = error if answer is None else error_code(answer.error_code).name
             logger.warning("the controller did not change %d in-sync sets: %s", len(proposals), reason)
-            self._again(proposals)
-            seconds = _RETRY_SECONDS
+            left = list(proposals.items())
         else:
             told = {
                 (topic.topic_id, partition.partition_index): partition
                 for topic in answer.topics
                 for partition in topic.partitions
             }
-            left = [proposal for proposal in proposals if not self._settle(proposal, told)]
-            if left:
-                self._again(left)
-                seconds = _RETRY_SECONDS
-        if self._unsent:
-            self._send_soon(seconds)
+            left = [(key, proposal) for key, proposal in proposals.items() if not self._settle(proposal, told.get(key))]
+        self._requests.again(left)
+        return _RETRY_SECONDS if left else 0.0
 
-    def _again(self, proposals: list[IsrProposal]) -> None:
-        for proposal in proposals:
-            partition = proposal.partition
-            self._unsent.setdefault((partition.topic_id, partition.topic_partition.partition), proposal)
-
-    def _settle(self, proposal: IsrProposal, told: dict[tuple[Uuid, int], ResponsePartitionData]) -> bool:
+    def _settle(self, proposal: IsrProposal, answer: ResponsePartitionData | None) -> bool:
         """False if the proposal has to be sent again."""
         partition = proposal.partition
-        answer = told.get((partition.topic_id, partition.topic_partition.partition))
         if answer is None:
             return False
         if answer.error_code == ErrorCode.NONE:

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from moldau.config.broker import BrokerConfig
 from moldau.links.addresses import Address
 from moldau.links.peers import PeerPort
+from moldau.replica.controller_requests import Controller
 from moldau.replica.directory_assignments import DirectoryAssignments
 from moldau.replica.fetchers import Fetchers
-from moldau.replica.isr import Controller, IsrChanges
+from moldau.replica.isr import IsrChanges
 from moldau.replica.manager import ReplicaManager
 from moldau.replica.partition import Partition
 from moldau.replica.replica_selector import RACK_AWARE, RackAwareSelector
