@@ -131,7 +131,7 @@ def commit_costs(world: GroupWorld) -> tuple[float, float]:
         return (time.process_time() - started) / HEARTBEATS
 
     return cost_of(lambda: world.groups.commit_offsets(info, request)), cost_of(
-        lambda: world.groups.commit_plainly(plain)
+        lambda: world.groups.plain_commits.commit(plain)
     )
 
 

@@ -1,4 +1,5 @@
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from moldau.types import Buffer
 
@@ -11,5 +12,5 @@ def parse_commit(
 def encode_commit(
     version: int, correlation_id: int, topics: list[tuple[str | bytes, list[_Row]]], error: int
 ) -> bytes: ...
-def offset_batch(group: str, rows: list[tuple[str, bytes, int, int, int, str]], now: int) -> bytes | None: ...
+def offset_batch(commits: Sequence[tuple[Any, ...]], now: int) -> bytes | None: ...
 def java_hash(text: str) -> int | None: ...

@@ -33,8 +33,6 @@ def parse_commit(object data, Py_ssize_t start, Py_ssize_t end, int version):
     or None. Also None for a retention of the client's own and for a request that names no partition."""
     cdef Py_buffer view
     cdef Source s
-    if version < 2 or version > 10:
-        return None
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         if start < 0 or end > view.len or start > end:
@@ -49,11 +47,14 @@ def parse_commit(object data, Py_ssize_t start, Py_ssize_t end, int version):
 
 
 cdef object read_commit(Source *s, int version):
+    """What `parse_commit` returns."""
     cdef bint flexible = version >= FLEXIBLE_SINCE
     cdef int64_t topics, partitions, offset, left = MOST_ELEMENTS
     cdef int32_t partition, leader_epoch, generation
     cdef list plan = [], rows
     cdef object metadata
+    if version < 2 or version > 10:
+        return None
     group = take_string(s, flexible, False)
     generation = take32(s)
     member = take_string(s, flexible, False)
@@ -94,7 +95,7 @@ cdef object read_commit(Source *s, int version):
     return group, generation, member, instance, plan
 
 
-def encode_commit(int version, int correlation_id, list topics, int error):
+cpdef bytes encode_commit(int version, int correlation_id, list topics, int error):
     """A whole answer frame with its length, to the topics that `parse_commit` found: the same code for all of them."""
     cdef Sink out = Sink()
     cdef bint flexible = version >= FLEXIBLE_SINCE
@@ -129,23 +130,31 @@ cdef int string(Sink out, bytes text) except -1:
     return 0
 
 
-def offset_batch(str group, list rows, int64_t now):
-    """One batch with the offsets of a group, from (topic, topic id, partition, offset, leader epoch, metadata); None
-    where a string is too long for a record."""
+def offset_batch(list commits, int64_t now):
+    """One batch with all that several groups commit. Of each commit the first is the group, the last are its rows:
+    (topic, topic id, partition, offset, leader epoch, metadata). None where a string is too long for a record."""
     cdef RecordWriter writer = RecordWriter()
     cdef Sink out = Sink()
-    cdef bytes group_bytes = group.encode(), topic_bytes, id_bytes, text, key
+    cdef Py_ssize_t last
+    for commit in commits:
+        last = len(<tuple>commit) - 1
+        if not add_offsets(writer, out, (<str>(<tuple>commit)[0]).encode(), <list>(<tuple>commit)[last], now):
+            return None
+    return writer.pack()
+
+
+cdef bint add_offsets(RecordWriter writer, Sink out, bytes group_bytes, list rows, int64_t now) except -1:
+    cdef bytes topic_bytes, id_bytes, text, key
     cdef int64_t offset
     cdef int32_t partition, leader_epoch
-    cdef int64_t number = 0
     if PyBytes_GET_SIZE(group_bytes) > LONGEST:
-        return None
+        return False
     for topic, topic_id, partition, offset, leader_epoch, metadata in rows:
         topic_bytes = (<str>topic).encode()
         id_bytes = <bytes>topic_id
         text = (<str>metadata).encode()
         if PyBytes_GET_SIZE(topic_bytes) > LONGEST or PyBytes_GET_SIZE(text) > LONGEST:
-            return None
+            return False
         out.int16(OFFSET_KEY)
         string(out, group_bytes)
         string(out, topic_bytes)
@@ -162,9 +171,8 @@ def offset_batch(str group, list rows, int64_t now):
         out.varint(0)
         out.varint(16)
         memcpy(out.more(16), PyBytes_AS_STRING(id_bytes), 16)
-        writer.add(number, now, key, out.taken(), None)
-        number += 1
-    return writer.pack()
+        writer.add(writer.count, now, key, out.taken(), None)
+    return True
 
 
 def java_hash(str text):

@@ -1,9 +1,12 @@
-"""The express way: a turn's small Produce requests of all connections, read, written and answered together.
+"""The express way: a turn's small writes of all connections, read, written and answered together.
 
 Most requests of a busy node are alike: one plain batch for one partition that this broker alone is in charge of. A turn
 of the loop hands the ready descriptors over. Each is read once; the batches for one partition are judged where they
 lie, numbered and written with one system call; every connection gets its answers with one more. No Python object is made
 for a request, and the two calls for a partition (`replica/runs`) are shared by all who write to it in this turn.
+
+Small offset commits are read and answered here too; what they come to is for `server/commit_runs`, which is called once
+for all of them.
 
 Everything else goes the readable way (`runtime/transport`, `server/connection`, `replica/appends`), which is the
 specification of this one: a frame of another kind, a batch that has to be unpacked, corrected or refused, a partition
@@ -18,7 +21,7 @@ from cpython.ref cimport PyObject
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.errno cimport EAGAIN, EINTR, errno
 from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memcpy
 
 from moldau._speed.codec cimport (
     LAST_OFFSET_DELTA_AT,
@@ -32,9 +35,11 @@ from moldau._speed.codec cimport (
     put32,
     put64,
 )
+from moldau._speed.commits cimport encode_commit, read_commit
 from moldau._speed.plain_write cimport (
     ASKS,
     BY_ID,
+    COMMITS,
     DONE,
     FIRST_VERSION,
     LEFT,
@@ -46,7 +51,7 @@ from moldau._speed.plain_write cimport (
     write_answer,
 )
 from moldau._speed.records cimport judge_plain
-from moldau._speed.source cimport Source
+from moldau._speed.source cimport Source, skip_tags
 
 logger = logging.getLogger("moldau.runtime")
 
@@ -78,6 +83,12 @@ cdef enum:
     # What one read takes at most, and what must be free for another.
     READ_SIZE = 131072
     LEAST_ROOM = 32768
+    PRODUCE = 0
+    OFFSET_COMMIT = 8
+    COMMITS_SINCE = 2
+    FLEXIBLE_COMMITS = 8
+    # The answer to a commit names what was asked for, and is shorter than that but for its header.
+    LONGEST_COMMIT = 480
     # API key, version, correlation id and the length of the client id.
     REQUEST_HEADER = 10
     CLIENT_AT = 8
@@ -91,6 +102,9 @@ cdef class Client:
     cdef int fd
     cdef object runs
     cdef int last_version
+    # Who takes its offset commits, if they are taken here, and up to which version.
+    cdef object commits
+    cdef int last_commit
     cdef Py_ssize_t largest
     cdef object partition
     cdef bytes topic
@@ -103,6 +117,8 @@ cdef class Client:
         self.receiver = receiver
         self.runs = runs
         self.last_version = runs.last_version
+        self.commits = runs.commits
+        self.last_commit = -1 if runs.commits is None else runs.commits.last_version
         self.largest = transport._max_frame
         self.partition = None
         self.topic = b""
@@ -119,6 +135,8 @@ cdef class Express:
     cdef Py_ssize_t room
     cdef int count
     cdef Slot slots[MOST_SLOTS]
+    # The commit that a slot asks for, as `read_commit` found it.
+    cdef list plans
     cdef iovec parts[MOST_SLOTS]
     cdef uint8_t out[MOST_SLOTS * OUT_SIZE]
     # Requests served so far, for whoever wants to know whether any was.
@@ -132,6 +150,7 @@ cdef class Express:
         self.base = <uint8_t *> PyByteArray_AS_STRING(self.memory)
         self.room = PyByteArray_GET_SIZE(self.memory)
         self.clients = {}
+        self.plans = [None] * MOST_SLOTS
 
     def add(self, int fd, transport, receiver, runs):
         """What comes in on `fd` may be served here, by `runs` on behalf of `receiver`."""
@@ -204,17 +223,20 @@ cdef class Express:
 
     cdef int serve(self) except -1:
         """Frame by frame, as long as anybody has one that is served here; then the answers, then the rest."""
-        cdef int number, asking
+        cdef int number, asking, committing
         cdef Slot *slot
         while True:
-            asking = 0
+            asking = committing = 0
             for number in range(self.count):
                 slot = &self.slots[number]
                 if slot.state == OPEN:
-                    self.look(slot)
-                    asking += slot.state == ASKS
-            if not asking:
+                    self.look(number)
+                asking += slot.state == ASKS
+                committing += slot.state == COMMITS
+            if not asking and not committing:
                 break
+            if committing:
+                self.commit()
             for number in range(self.count):
                 if self.slots[number].state == ASKS:
                     self.write(number)
@@ -226,11 +248,13 @@ cdef class Express:
         self.finish()
         return 0
 
-    cdef int look(self, Slot *slot) except -1:
+    cdef int look(self, int number) except -1:
         """Whether the next frame asks for something that is done here."""
+        cdef Slot *slot = &self.slots[number]
         cdef Client client = <Client> slot.client
         cdef const uint8_t *head = self.base + slot.at
         cdef Py_ssize_t left = slot.end - slot.at, size, name
+        cdef int key
         cdef bytes known
         cdef Source source
         if left == 0:
@@ -242,9 +266,15 @@ cdef class Express:
         size = get32(head)
         head += 4
         slot.version = get16(head + 2)
-        if size > left - 4 or size > client.largest or size < REQUEST_HEADER or get16(head) != 0:
+        key = get16(head)
+        if size > left - 4 or size > client.largest or size < REQUEST_HEADER:
             return 0
-        if slot.version < FIRST_VERSION or slot.version > client.last_version:
+        if key == PRODUCE:
+            if slot.version < FIRST_VERSION or slot.version > client.last_version:
+                return 0
+        elif key != OFFSET_COMMIT or size > LONGEST_COMMIT:
+            return 0
+        elif slot.version < COMMITS_SINCE or slot.version > client.last_commit:
             return 0
         # The name under which the client comes was read when it was new; here it is the same as before.
         name = max(get16(head + CLIENT_AT), 0) + 2
@@ -259,8 +289,16 @@ cdef class Express:
         source.at = head + CLIENT_AT + name
         source.end = head + size
         source.bad = False
-        if read_request(&source, slot) and self.find(client, slot):
-            slot.state = ASKS
+        if key == PRODUCE:
+            if read_request(&source, slot) and self.find(client, slot):
+                slot.state = ASKS
+            return 0
+        if slot.version >= FLEXIBLE_COMMITS:
+            skip_tags(&source)
+        plan = read_commit(&source, slot.version)
+        if plan is not None:
+            self.plans[number] = plan
+            slot.state = COMMITS
         return 0
 
     cdef bint find(self, Client client, Slot *slot) except -1:
@@ -392,6 +430,38 @@ cdef class Express:
                     break
         return written == size
 
+    # ------------------------------------------------------------------------------------------ committing
+
+    cdef int commit(self) except -1:
+        """What everybody commits whose commits the same one takes."""
+        cdef object taker = None
+        cdef list numbers = [], asked = []
+        cdef bytes answer
+        cdef tuple plan
+        cdef Slot *slot
+        cdef int number
+        for number in range(self.count):
+            slot = &self.slots[number]
+            if slot.state == COMMITS and (taker is None or (<Client> slot.client).commits is taker):
+                taker = (<Client> slot.client).commits
+                numbers.append(number)
+                asked.append((slot.version, self.plans[number]))
+        for number, taken in zip(numbers, taker.write(asked)):
+            slot = &self.slots[number]
+            plan = self.plans[number]
+            self.plans[number] = None
+            slot.state = LEFT
+            if taken:
+                answer = encode_commit(slot.version, slot.correlation_id, plan[4], 0)
+                memcpy(
+                    self.out + <Py_ssize_t> number * OUT_SIZE + slot.answered,
+                    PyBytes_AS_STRING(answer),
+                    PyBytes_GET_SIZE(answer),
+                )
+                slot.answered += PyBytes_GET_SIZE(answer)
+                self.served_one(slot)
+        return 0
+
     # ------------------------------------------------------------------------------------------ answering
 
     cdef void answer(self, int number) noexcept:
@@ -399,6 +469,9 @@ cdef class Express:
         cdef uint8_t *start = self.out + <Py_ssize_t> number * OUT_SIZE + slot.answered
         if slot.acks != 0:
             slot.answered += write_answer(start, slot, self.base + slot.topic_at)
+        self.served_one(slot)
+
+    cdef void served_one(self, Slot *slot) noexcept:
         slot.at = slot.frame_end
         slot.frames += 1
         slot.state = OPEN

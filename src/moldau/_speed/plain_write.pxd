@@ -18,6 +18,7 @@ cdef enum SlotState:
     UNREAD
     OPEN        # its next frame has not been looked at
     ASKS        # that frame wants to write
+    COMMITS     # that frame commits offsets
     WRITTEN
     LEFT        # what it has left is for the readable way
     DONE

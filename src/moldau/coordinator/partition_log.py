@@ -18,6 +18,11 @@ class Role(Protocol):
     is_leader: bool
     leader_epoch: int
 
+    @property
+    def has_runs(self) -> bool:
+        """Whether what is appended counts at once."""
+        ...
+
 
 class PartitionLog(Protocol):
     def role(self, partition: TopicPartition, leader_epoch: int) -> Role:

@@ -11,15 +11,18 @@ from typing import Final
 from moldau._speed import BatchHeader
 from moldau.replica.manager import ReplicaManager
 from moldau.replica.partition import Partition
-from moldau.runtime.ports import Clock
+from moldau.runtime.ports import Clock, Commits
 from moldau.storage.run import Run, Written, admits, close_run, open_run
 from moldau.types import Uuid
 
 
 class Runs:
-    def __init__(self, replicas: ReplicaManager, clock: Clock, last_version: int) -> None:
+    def __init__(
+        self, replicas: ReplicaManager, clock: Clock, last_version: int, commits: Commits | None = None
+    ) -> None:
         # Of Produce, as far as it is offered.
         self.last_version: Final = last_version
+        self.commits: Final = commits
         self._replicas = replicas
         self._watched = replicas.fetches.watched
         self._now_ms = clock.now_ms

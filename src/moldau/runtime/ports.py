@@ -288,11 +288,23 @@ class Listener(Protocol):
         ...
 
 
+class Commits(Protocol):
+    """Who takes the offset commits of several connections together (`server/commit_runs`)."""
+
+    @property
+    def last_version(self) -> int: ...
+
+    def write(self, asked: list[tuple[int, Any]], /) -> list[bool]: ...
+
+
 class Runs(Protocol):
     """Where plain records may be written without asking about each (`replica/runs`): opened, written, closed."""
 
     @property
     def last_version(self) -> int: ...
+
+    @property
+    def commits(self) -> Commits | None: ...
 
     def find(self, topic: Any, index: int, /) -> Any: ...
 

@@ -33,6 +33,7 @@ from moldau.protocol.slices import Slices, freed
 from moldau.protocol.wire import Reader, Writer
 from moldau.replica.runs import Runs
 from moldau.runtime.ports import Chunk, Loop
+from moldau.server.commit_runs import CommitRuns
 from moldau.server.connection import Connection
 from moldau.server.context import RequestContext, Services
 from moldau.server.dispatch import DispatchTable, Offer, Route
@@ -77,11 +78,14 @@ class RequestChannel:
         # Answers that became known in this turn, and those of them that are left for the next ones.
         self._late = 0
         self._left: deque[Callable[[], None]] = deque()
-        # What the network may serve by itself: plain writes, if this listener offers Produce.
-        offer = table.offers.get(ApiKey.PRODUCE)
+        # What the network may serve by itself: plain writes and offset commits, if this listener offers both.
+        produce, commit = table.offers.get(ApiKey.PRODUCE), table.offers.get(ApiKey.OFFSET_COMMIT)
         self.runs: Runs | None = None
-        if offer is not None and offer.api.raw is not None:
-            self.runs = Runs(services.replicas, services.runtime.clock, offer.max_version)
+        if produce is not None and produce.api.raw is not None:
+            commits = None
+            if commit is not None and commit.api.raw is not None:
+                commits = CommitRuns(services, commit.max_version)
+            self.runs = Runs(services.replicas, services.runtime.clock, produce.max_version, commits)
 
     def handle(self, connection: Connection, route: Route, correlation_id: int, body: memoryview) -> None:
         kind = route.api.request

@@ -172,27 +172,28 @@ def test_an_answer_is_written_as_the_generated_class_writes_it(
     assert commits.encode_commit(version, correlation_id, topics, error) == b"".join(map(bytes, expected))  # type: ignore[arg-type]
 
 
-@given(
-    names,
-    st.lists(st.tuples(names, ids, int32, int64, int32, names), min_size=1, max_size=5),
-    st.integers(0, 2**62),
-)
+committed_rows = st.lists(st.tuples(names, ids, int32, int64, int32, names), min_size=1, max_size=5)
+
+
+@given(st.lists(st.tuples(names, committed_rows), min_size=1, max_size=4), st.integers(0, 2**62))
 @settings(max_examples=300, deadline=None)
-def test_records_are_written_as_the_generated_classes_write_them(group: str, rows: list[Any], now: int) -> None:
+def test_records_are_written_as_the_generated_classes_write_them(asked: list[tuple[str, Any]], now: int) -> None:
     builder = BatchBuilder()
-    for topic, topic_id, partition, offset, leader_epoch, metadata in rows:
-        committed = CommittedOffset(offset, leader_epoch, metadata, now, None, topic_id)
-        record = offset_record(group, TopicPartition(topic, partition), committed)
-        builder.append(now, encode_key(record.key), run_whole(encode_value(record)), ())
-    assert commits.offset_batch(group, rows, now) == builder.build()
+    for group, rows in asked:
+        for topic, topic_id, partition, offset, leader_epoch, metadata in rows:
+            committed = CommittedOffset(offset, leader_epoch, metadata, now, None, topic_id)
+            record = offset_record(group, TopicPartition(topic, partition), committed)
+            builder.append(now, encode_key(record.key), run_whole(encode_value(record)), ())
+    assert commits.offset_batch(asked, now) == builder.build()
 
 
 def test_what_a_record_cannot_hold_is_left_to_others() -> None:
     row = ("t", b"i" * 16, 0, 0, 0, "")
-    assert commits.offset_batch("g" * 32767, [row], 1) is not None
-    assert commits.offset_batch("g" * 32768, [row], 1) is None
-    assert commits.offset_batch("g", [("t" * 32768, *row[1:])], 1) is None
-    assert commits.offset_batch("g", [(*row[:5], "m" * 32768)], 1) is None
+    good = ("g", [row])
+    assert commits.offset_batch([good, ("g" * 32767, [row])], 1) is not None
+    assert commits.offset_batch([good, ("g" * 32768, [row])], 1) is None
+    assert commits.offset_batch([good, ("g", [("t" * 32768, *row[1:])])], 1) is None
+    assert commits.offset_batch([good, ("g", [(*row[:5], "m" * 32768)])], 1) is None
 
 
 @given(st.text(max_size=40))

@@ -130,6 +130,7 @@ class PatientWorkers:
 class Role:
     is_leader: bool
     leader_epoch: int
+    has_runs: bool = True
 
 
 class MemoryLog:

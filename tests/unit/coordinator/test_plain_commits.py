@@ -45,7 +45,7 @@ def plain(
 ) -> Any:
     ids = {name: topic.id for name, topic in world.image.topics.by_name.items()}
     listed = [(topic, ids[topic], *rest) for topic, *rest in rows]
-    return world.groups.commit_plainly(PlainCommit(group, generation, member, instance, version, listed))
+    return world.groups.plain_commits.commit(PlainCommit(group, generation, member, instance, version, listed))
 
 
 def whole(world: GroupWorld, group: str = "g", generation: int = -1, member: str = "", rows: list[Any] = ROWS) -> Any:
@@ -292,3 +292,50 @@ def test_what_was_not_committed_is_taken_back_with_the_shard() -> None:
     world.reload()
     assert outcome == [ErrorCode.NOT_COORDINATOR]
     assert [found.offset for found in world.shard.offsets.of_group("g").values()] == [7]
+
+
+def some(world: GroupWorld, group: str, offset: int, generation: int = -1, member: str = "") -> PlainCommit:
+    row = ("a", world.image.topics.by_name["a"].id, 0, offset, -1, "")
+    return PlainCommit(group, generation, member, None, 9, [row])
+
+
+def test_commits_that_come_together_are_one_batch_and_count_as_one_by_one() -> None:
+    together, alone = world_of(), world_of()
+    asked = [("g", 1), ("h", 2), ("g", 3), ("i", 4)]
+    assert together.groups.plain_commits.commit_together([some(together, *each) for each in asked]) == [True] * 4
+    for each in asked:
+        assert alone.groups.plain_commits.commit(some(alone, *each)) is True
+    assert (len(together.log.batches[OFFSETS]), len(alone.log.batches[OFFSETS])) == (1, 4)
+    for group in "ghi":
+        assert together.shard.offsets.of_group(group) == alone.shard.offsets.of_group(group)
+    assert [found.record_offset for found in together.shard.offsets.of_group("g").values()] == [2]
+    before = together.shard.offsets.of_group("g")
+    together.reload()
+    assert together.shard.offsets.of_group("g") == before
+    # And what comes after them finds its place.
+    for world in (together, alone):
+        assert plain(world, rows=ROWS[:1]) is True
+    assert together.shard.offsets.of_group("g") == alone.shard.offsets.of_group("g")
+
+
+def test_of_commits_that_come_together_those_in_doubt_are_left_out() -> None:
+    world = world_of()
+    asked = [some(world, "g", 1), some(world, "h", 1, 3, "m"), None, some(world, "i", 1)]
+    assert world.groups.plain_commits.commit_together(asked) == [True, False, False, True]
+    assert len(world.log.batches[OFFSETS]) == 1
+    assert len(world.shard.offsets) == 2
+    world.log.refuse = NO_REPLICAS
+    assert world.groups.plain_commits.commit_together([some(world, "g", 2), some(world, "k", 2)]) == [False, False]
+    assert [found.offset for found in world.shard.offsets.of_group("g").values()] == [1]
+    assert "k" not in world.shard.groups
+
+
+def test_what_has_to_wait_for_others_does_not_go_together() -> None:
+    world = world_of()
+    world.log.roles[OFFSETS].has_runs = False
+    assert world.groups.plain_commits.commit_together([some(world, "g", 1)]) == [False]
+    assert not world.log.batches[OFFSETS]
+    world.log.roles[OFFSETS].has_runs = True
+    assert world.groups.plain_commits.commit_together([some(world, "g", 1)]) == [True]
+    world.log.roles[OFFSETS].is_leader = False
+    assert world.groups.plain_commits.commit_together([some(world, "g", 1)]) == [False]

@@ -5,22 +5,19 @@ from __future__ import annotations
 import os
 import re
 import socket
-import struct
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from in_process_node import InProcessNode
+from served_node import PATIENCE, Client, Served
 
 from moldau import _speed
 from moldau._speed import scan_batches
 from moldau.errors import ErrorCode
-from moldau.protocol.api import request_header_version
 from moldau.protocol.message import Message
 from moldau.protocol.messages.api_versions import ApiVersionsRequest
 from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
@@ -41,11 +38,9 @@ from moldau.protocol.messages.produce import (
 )
 from moldau.protocol.records import Compression, Record, decode_batch, encode_batch
 from moldau.replica.runs import Runs
-from moldau.runtime.real import RealRuntime
 
 pytestmark = pytest.mark.skipif(not _speed.COMPILED, reason="the kernels are not compiled: there is no express way")
 
-PATIENCE = 60.0
 RECORD = [(1_700_000_000_000, None, b"v", ())]
 SETTINGS = {
     "plain": {},
@@ -58,78 +53,6 @@ SETTINGS = {
     "small": {"max.message.bytes": "200"},
     "timely": {"message.timestamp.after.max.ms": "1000"},
 }
-
-
-class Served:
-    """A node on a thread of its own, with the express way or without."""
-
-    def __init__(self, data: Path, *, express: bool, settings: dict[str, str] | None = None) -> None:
-        runtime = RealRuntime()
-        self.express = runtime.network.express
-        if not express:
-            runtime.network.express = runtime.loop.express = None
-        self.data = data
-        self.node = InProcessNode(data, compiled=True, settings=settings, runtime=runtime)
-        self.ids = {name: self.node.create_topic(name, 2, **config) for name, config in SETTINGS.items()}
-        self.address = self.node.node.server.address("PLAINTEXT")
-        self.thread = threading.Thread(target=runtime.loop.run, daemon=True)
-        self.thread.start()
-
-    @property
-    def served(self) -> int:
-        assert self.express is not None
-        return self.express.served
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """What is sent meanwhile is found together by the next turn, in the order in which it was sent.
-
-        The kernel keeps whoever was served in a turn in line until it is asked again. Held in that turn, a connection
-        would be found at its old place, ahead of others: so the loop asks once more before it is held.
-        """
-        reached, go_on = threading.Event(), threading.Event()
-        loop = self.node.runtime.loop
-
-        def hold() -> None:
-            reached.set()
-            assert go_on.wait(PATIENCE)
-
-        loop.call_from_thread(lambda: loop.call_from_thread(hold))
-        assert reached.wait(PATIENCE)
-        try:
-            yield
-        finally:
-            go_on.set()
-
-    def close(self) -> None:
-        self.node.runtime.loop.call_from_thread(self.node.runtime.loop.stop)
-        self.thread.join(PATIENCE)
-        self.node.close()
-
-
-class Client:
-    def __init__(self, address: tuple[str, int], client_id: str | None = "test") -> None:
-        self.socket = socket.create_connection(address, timeout=PATIENCE)
-        self._client = b"\xff\xff" if client_id is None else struct.pack(">h", len(client_id)) + client_id.encode()
-        self._stream = self.socket.makefile("rb")
-
-    def frame(self, request: Message, version: int, correlation_id: int = 0) -> bytes:
-        tags = b"\0" if request_header_version(request.API_KEY, version) >= 2 else b""
-        head = struct.pack(">hhi", request.API_KEY, version, correlation_id) + self._client + tags
-        body = request.encode(version)
-        return struct.pack(">i", len(head) + len(body)) + head + body
-
-    def answer(self) -> bytes | None:
-        """The next answer; None at the end."""
-        try:
-            size = self._stream.read(4)
-            return self._stream.read(int.from_bytes(size, "big")) if size else None
-        except ConnectionError:
-            return None
-
-    def close(self) -> None:
-        self._stream.close()
-        self.socket.close()
 
 
 def produce(
@@ -221,7 +144,10 @@ class Traffic:
 
 @pytest.fixture
 def pair(tmp_path: Path) -> Iterator[list[Served]]:
-    nodes = [Served(tmp_path / "express", express=True), Served(tmp_path / "readable", express=False)]
+    nodes = [
+        Served(tmp_path / "express", express=True, topics=SETTINGS),
+        Served(tmp_path / "readable", express=False, topics=SETTINGS),
+    ]
     yield nodes
     for node in nodes:
         node.close()
@@ -290,7 +216,7 @@ def test_whatever_is_sent_has_the_same_answers_and_files(pair: list[Served], see
 
 @pytest.fixture
 def express(tmp_path: Path) -> Iterator[Served]:
-    node = Served(tmp_path / "node", express=True)
+    node = Served(tmp_path / "node", express=True, topics=SETTINGS)
     yield node
     node.close()
 
@@ -409,7 +335,7 @@ def test_whoever_waits_for_records_is_woken(express: Served) -> None:
 
 
 def test_nobody_writes_to_the_brokers_own_topics(tmp_path: Path) -> None:
-    node = Served(tmp_path / "node", express=True, settings={"offsets.topic.num.partitions": "1"})
+    node = Served(tmp_path / "node", express=True, topics=SETTINGS, settings={"offsets.topic.num.partitions": "1"})
     client = Client(node.address)
     client.socket.sendall(client.frame(FindCoordinatorRequest(key="group"), 0))
     assert client.answer() is not None
@@ -427,10 +353,11 @@ def test_nobody_writes_to_the_brokers_own_topics(tmp_path: Path) -> None:
         answer = client.answer()
         assert answer is not None
         error = OffsetCommitResponse.decode(answer[4:], 2).topics[0].partitions[0].error_code
+    before = node.served
     batch = encode_batch([(1, b"k", b"v", ())])
     client.socket.sendall(client.frame(produce("__consumer_offsets", 0, batch, node.ids, 9), 9))
     assert offsets(client.answer(), 9) == (ErrorCode.INVALID_TOPIC_EXCEPTION, -1)
-    assert node.served == 0
+    assert node.served == before
     client.close()
     node.close()
 
@@ -509,7 +436,7 @@ def test_a_client_that_calls_itself_something_else_is_known_by_it(express: Serve
 
 
 def test_a_request_larger_than_allowed_closes_the_connection(tmp_path: Path) -> None:
-    express = Served(tmp_path / "node", express=True, settings={"socket.request.max.bytes": "1000"})
+    express = Served(tmp_path / "node", express=True, topics=SETTINGS, settings={"socket.request.max.bytes": "1000"})
     client = Client(express.address)
 
     def write(size: int) -> bytes | None:
@@ -526,7 +453,7 @@ def test_a_request_larger_than_allowed_closes_the_connection(tmp_path: Path) -> 
 
 
 def test_a_client_that_reads_late_gets_all_answers_in_order(tmp_path: Path) -> None:
-    express = Served(tmp_path / "node", express=True, settings={"socket.send.buffer.bytes": "4096"})
+    express = Served(tmp_path / "node", express=True, topics=SETTINGS, settings={"socket.send.buffer.bytes": "4096"})
     client = Client(express.address)
     client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     batch = encode_batch(RECORD)

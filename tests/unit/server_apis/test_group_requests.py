@@ -115,19 +115,19 @@ def test_a_commit_takes_the_short_way_and_a_long_one_the_other(pair: Pair, monke
     node = pair.nodes[0]
     groups = node.node.services.groups
     taken: list[str] = []
-    for name in ("commit_plainly", "commit_offsets"):
-        inner = getattr(groups, name)
-        monkeypatch.setattr(groups, name, lambda *a, _n=name, _i=inner: (taken.append(_n), _i(*a))[1])
+    for owner, name in ((groups.plain_commits, "commit"), (groups, "commit_offsets")):
+        inner = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *a, _n=name, _i=inner: (taken.append(_n), _i(*a))[1])
     row = commits.OffsetCommitRequestPartition(partition_index=0, committed_offset=1)
     topics = [commits.OffsetCommitRequestTopic(name="a", partitions=[row])]
     node.ask(commits.OffsetCommitRequest(group_id="g", topics=topics), 8, commits.OffsetCommitResponse)
-    assert taken == ["commit_plainly"]
+    assert taken == ["commit"]
     by_id = [commits.OffsetCommitRequestTopic(topic_id=pair.ids[0]["a"], partitions=[row])]
     node.ask(commits.OffsetCommitRequest(group_id="g", topics=by_id), 10, commits.OffsetCommitResponse)
-    assert taken == ["commit_plainly"] * 2
+    assert taken == ["commit"] * 2
     long = commits.OffsetCommitRequest(group_id="g" * 10_000, topics=topics)
     node.ask(long, 8, commits.OffsetCommitResponse)
-    assert taken == ["commit_plainly", "commit_plainly", "commit_offsets"]
+    assert taken == ["commit", "commit", "commit_offsets"]
 
 
 def read_commit(wire: Wire) -> int:

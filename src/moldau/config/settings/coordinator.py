@@ -57,7 +57,8 @@ class CoordinatorSettings:
         "The group protocols that are switched on; classic always is, share and streams are not built here.")
     group_coordinator_append_linger_ms = Setting("group.coordinator.append.linger.ms", INT, -1, at_least(-1), MEDIUM,
         "How long a coordinator gathers records before it writes them; -1 lets it adapt to the load.",
-        no_effect="a coordinator writes at once what it decides")
+        no_effect="offsets that are committed in one turn of the loop are written together, without waiting, "
+        "everything else as soon as it is decided")
 
     group_consumer_session_timeout_ms = Setting("group.consumer.session.timeout.ms", INT, 45_000, at_least(1), MEDIUM,
         "How long a member of a consumer group may be silent before it is removed.")

@@ -18,13 +18,13 @@ place for them, so a handler only passes the response on.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from moldau.config.broker import BrokerConfig
 from moldau.coordinator.group import listing
 from moldau.coordinator.group.classic_join import Joining
 from moldau.coordinator.group.classic_member import MemberProtocol
-from moldau.coordinator.group.offset_commit import PlainCommit
+from moldau.coordinator.group.plain_commits import PlainCommits
 from moldau.coordinator.group.record_types import OFFSETS_TOPIC, RECORD_TYPES
 from moldau.coordinator.group.requests import (
     RequestInfo,
@@ -100,6 +100,7 @@ class GroupCoordinator:
             compression=config.offsets_topic_compression_codec,
             slicer=self._slicer,
         )
+        self.plain_commits = PlainCommits(self.runtime, clock)
 
     # ------------------------------------------------------------------------------------------------- from the node
 
@@ -213,22 +214,6 @@ class GroupCoordinator:
         now = self._clock.now_ms()
         written = self._write("commit", request.group_id, lambda shard: shard.commits.commit(info, request, now))
         return recovered(written, lambda error: commit_refused(request, error))
-
-    def commit_plainly(self, commit: PlainCommit) -> Deferred[None] | Literal[True] | None:
-        """Commits at once: True if that is done, or what comes of it. None if it has to be asked for by
-        `commit_offsets`, which knows all cases and all answers; then nothing has changed."""
-        writer = self.runtime.idle_writer(commit.group_id)
-        if writer is None:
-            return None
-        commits, now = writer.shard.commits, self._clock.now_ms()
-        try:
-            batch = commits.commit_plainly(commit, now)
-            if batch is None:
-                return None
-            written = writer.write_encoded(batch, lambda first: commits.replay_plainly(commit, now, first))
-        except KafkaError:
-            return None
-        return True if written is None else written
 
     def commit_transactional_offsets(
         self, info: RequestInfo, request: transactional.TxnOffsetCommitRequest

@@ -6,7 +6,6 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from moldau import _speed
 from moldau.config.broker import BrokerConfig
 from moldau.coordinator.group.classic_group import ClassicGroup, ClassicState
 from moldau.coordinator.group.classic_rebalance import ClassicRebalance
@@ -23,9 +22,6 @@ from moldau.protocol.messages import offset_delete as deletion
 from moldau.protocol.messages import txn_offset_commit as transactional
 from moldau.slicing import Work, in_order, pieces
 from moldau.types import ZERO_UUID, TopicPartition, Uuid
-
-if _speed.COMPILED:
-    from moldau._speed.commits import offset_batch
 
 _MEMBER_EPOCHS_SINCE = 9
 
@@ -82,21 +78,27 @@ class OffsetCommits:
                 )
         return Result(records, response)
 
-    def commit_plainly(self, commit: PlainCommit, now_ms: int) -> bytes | None:
-        """The batch of a commit, whose records `replay_plainly` applies; None where `commit` has more to say."""
+    def admits(self, commit: PlainCommit) -> bool:
+        """Whether it may be written as it is; False where `commit` has more to say, or refuses it."""
         group_id, generation, member_id, instance_id, version, rows = commit
-        if any(len(row[5]) > self._max_metadata for row in rows):
-            return None
-        if self._check(group_id, generation, member_id, instance_id, version) is not None:
-            return None
-        return offset_batch(group_id, rows, now_ms)
+        for row in rows:
+            if len(row[5]) > self._max_metadata:
+                return False
+        try:
+            return self._check(group_id, generation, member_id, instance_id, version) is None
+        except KafkaError:
+            return False
 
-    def replay_plainly(self, commit: PlainCommit, now_ms: int, first: int) -> None:
-        group_id = commit.group_id
-        self._groups.classic_for_offsets(group_id)
-        for at, (topic, topic_id, partition, offset, leader_epoch, metadata) in enumerate(commit.rows, first):
-            committed = CommittedOffset(offset, leader_epoch, metadata, now_ms, None, topic_id, at)
-            self._store.put(group_id, TopicPartition(topic, partition), committed)
+    def replay_plainly(self, commits: list[PlainCommit], now_ms: int, first: int) -> None:
+        """Applies commits whose records were written one after the other, from the offset `first` on."""
+        groups, put = self._groups, self._store.put
+        for commit in commits:
+            group_id = commit[0]
+            groups.classic_for_offsets(group_id)
+            for topic, topic_id, partition, offset, leader_epoch, metadata in commit[5]:
+                committed = CommittedOffset(offset, leader_epoch, metadata, now_ms, None, topic_id, first)
+                put(group_id, TopicPartition(topic, partition), committed)
+                first += 1
 
     def _check(
         self, group_id: str, generation: int, member_id: str, instance_id: str | None, version: int

@@ -10,11 +10,9 @@ whatever needs a second thought, and every refusal, goes through the generated c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from moldau import _speed
-from moldau.coordinator.group.offset_commit import PlainCommit
 from moldau.deferred import Deferred, mapped, ready, recovered
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.api import ApiKey
@@ -26,13 +24,13 @@ from moldau.protocol.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from moldau.runtime.ports import Chunk
+from moldau.server.commit_runs import plain_commit
 from moldau.server.context import RequestContext, Services, request_info
 from moldau.server.dispatch import DECLINED, Api, RawAnswer, RawHandler
 from moldau.server.parts import Parts
 from moldau.server.request_channel import LARGE_REQUEST
 
 if TYPE_CHECKING:
-    from moldau.metadata.image import TopicImage
     from moldau.server.connection import Connection
 
 if _speed.COMPILED:
@@ -51,20 +49,9 @@ def raw_offset_commit(services: Services) -> RawHandler:
         plan = parse_commit(data, start, end, version) if end - start <= LARGE_REQUEST else None
         if plan is None:
             return DECLINED
-        group_id, generation, member_id, instance_id, topics = plan
-        image = services.metadata.image.topics
-        find: Mapping[Any, TopicImage] = image.ids if version >= _IDS_SINCE else image.by_name
-        rows = []
-        for topic, partitions in topics:
-            found = find.get(topic)
-            if found is None:
-                return DECLINED
-            for row in partitions:
-                if row[0] not in found.partitions:
-                    return DECLINED
-                rows.append((found.name, found.id, *row))
-        commit = PlainCommit(group_id, generation, member_id, instance_id, version, rows)
-        written = services.groups.commit_plainly(commit)
+        topics = plan[4]
+        commit = plain_commit(services, version, plan)
+        written = None if commit is None else services.groups.plain_commits.commit(commit)
         if written is None:
             return DECLINED
         if written is True:
