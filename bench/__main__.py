@@ -17,10 +17,10 @@ from bench.conversation import Conversation, Versions
 from bench.page import page
 from bench.report import markdown
 from bench.results import Results
-from bench.rows import EVERYTHING, ROWS, named
+from bench.rows import EVERYTHING, ROWS, cluster, named
 from bench.rows.row import Plan, Row
 from bench.rows.tools import use_tools_of
-from bench.schedule import Progress, Run, measure_all, minutes, stage, to_stderr, warm_up
+from bench.schedule import Progress, Run, measure_all, minutes, stage, to_stderr
 from bench.steady import TOLERANCE, WINDOWS
 
 DIRECTORY = Path("build/bench")
@@ -82,9 +82,10 @@ def measure_everything(run: Run, options: argparse.Namespace) -> None:
     to_stderr(f"{', '.join(contender.name for contender in run.contenders)}: about {minutes(planned)} minutes")
     progress = Progress(planned, to_stderr)
     if "brokers" in parts:
-        with stage(run.plan.directory, warm_up(run.plan, run.results)) as brokers:
+        with stage(run.plan, run.results) as brokers:
             for contender in run.contenders:
-                brokers.broker(contender)
+                if any(row.measure is not None for row in run.rows):
+                    brokers.broker(contender)
             measure_all(run, brokers, progress)
     if clients is not None:
         try:
@@ -141,7 +142,8 @@ def chosen_rows(options: argparse.Namespace, with_kafka: bool, results: Results)
             left_out = [row.title for row in rows if row.needs_kafka]
             results.about["rows left out"] = f"{', '.join(left_out)}: they are Kafka's own programs"
         rows = [row for row in rows if not row.needs_kafka]
-    return rows
+    # Single brokers and clusters run one after the other, and nodes are killed when nothing else is left to measure.
+    return sorted(rows, key=lambda row: row.chapter == cluster.CHAPTER)
 
 
 def write(results: Results, directory: Path) -> None:

@@ -14,7 +14,7 @@ import socket
 import subprocess
 import time
 import zipfile
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from bench.contenders import DELETE_DELAY_MS, READY_SECONDS, Contender, Running, end, log_of
@@ -60,6 +60,7 @@ class KafkaMissing(Exception):
     """Why Apache Kafka is not among the contenders of this run, in one sentence."""
 
 
+@cache
 def fetch() -> Path:
     """The directory with Kafka's jars, fetched if they are not there."""
     if shutil.which("java") is None:

@@ -25,6 +25,21 @@ TICKS = os.sysconf("SC_CLK_TCK")
 DELETE_DELAY_MS = 100
 
 
+def cpu_seconds(pid: int) -> float:
+    """User and system time so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def memory_mb(pid: int) -> tuple[float, float]:
+    """Resident and proportional set size."""
+    sizes = {}
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
+        name, value = line.split(":")
+        sizes[name] = int(value.split()[0]) / 1024
+    return sizes["Rss"], sizes["Pss"]
+
+
 class Running:
     """A broker that answers; knows what its process costs."""
 
@@ -43,17 +58,10 @@ class Running:
         return self.process.poll() is None
 
     def cpu_seconds(self) -> float:
-        """User and system time so far."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
+        return cpu_seconds(self.process.pid)
 
     def memory_mb(self) -> tuple[float, float]:
-        """Resident and proportional set size."""
-        sizes = {}
-        for line in Path(f"/proc/{self.process.pid}/smaps_rollup").read_text().splitlines()[1:]:
-            name, value = line.split(":")
-            sizes[name] = int(value.split()[0]) / 1024
-        return sizes["Rss"], sizes["Pss"]
+        return memory_mb(self.process.pid)
 
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str] = MappingProxyType({})) -> None:
         """Returns when every partition can be used."""
@@ -86,6 +94,7 @@ class Contender:
 
     running: type[Running] = Running
     durable = True  # keeps what it is given, in files
+    clusters = True  # several nodes of it replicate to each other
     warming = 10.0  # seconds it is given at least before anything is measured
 
     def __init__(self, name: str, command: list[str]) -> None:
@@ -124,6 +133,7 @@ def log_of(data: Path) -> Path:
 class MockCluster(Contender):
     running = RunningMock
     durable = False
+    clusters = False
 
 
 def stop(broker: Running) -> None:

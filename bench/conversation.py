@@ -25,7 +25,12 @@ from moldau.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from moldau.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponsePartition,
+)
 from moldau.protocol.messages.request_header import RequestHeader
 from moldau.protocol.wire import Reader
 from moldau.types import Uuid
@@ -95,13 +100,16 @@ class Conversation:
     def create_topic(self, name: str, partitions: int, settings: Mapping[str, str] = MappingProxyType({})) -> None:
         """Returns when every partition can be used."""
         configs = [CreatableTopicConfig(name=key, value=value) for key, value in settings.items()]
-        wanted = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=configs)
+        self.make(CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, configs=configs))
+        self.topic(name, METADATA, partitions)
+        self._wait_for_logs(name, partitions)
+
+    def make(self, wanted: CreatableTopic) -> None:
+        """Returns when the controller has made it: whether it can be used yet is another question."""
         request = CreateTopicsRequest(topics=[wanted], timeout_ms=60_000)
         (made,) = self.ask(request, 5, CreateTopicsResponse).topics
         if made.error_code:
-            raise RuntimeError(f"topic {name} of {partitions} partitions was refused: error {made.error_code}")
-        self.topic(name, METADATA, partitions)
-        self._wait_for_logs(name, partitions)
+            raise RuntimeError(f"topic {wanted.name} was refused: error {made.error_code} {made.error_message or ''}")
 
     def _wait_for_logs(self, name: str, partitions: int) -> None:
         """A broker may name the leaders of new partitions before it has opened their logs."""
@@ -120,6 +128,12 @@ class Conversation:
         (gone,) = self.ask(request, 4, DeleteTopicsResponse).responses
         if gone.error_code:
             raise RuntimeError(f"topic {name} was not deleted: error {gone.error_code}")
+
+    def partitions(self, name: str) -> list[MetadataResponsePartition]:
+        """As this broker knows them; none if it does not know the topic."""
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+        (topic,) = self.ask(request, METADATA, MetadataResponse).topics
+        return topic.partitions
 
     def topic(self, name: str, version: int, partitions: int = 1) -> Uuid:
         """The id of a topic, which is made if it does not exist; returns when its partitions have leaders."""

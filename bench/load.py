@@ -27,6 +27,7 @@ class Group(NamedTuple):
     last: int = 0  # fetch: the last offset that is asked for
     at_least: int = 0  # an answer shorter than this counts as an error
     rate: float = 0.0  # requests per second of all connections together; 0: as fast as they are answered
+    ports: tuple[int, ...] = ()  # of the nodes of a cluster: one after the other, each sent one of the frames
 
 
 class GroupResult(NamedTuple):
@@ -80,6 +81,8 @@ def _argument(group: Group, directory: Path) -> str:
     text += f",error_at={group.frame.error_at},at_least={group.at_least}"
     if group.rate:
         text += f",rate={group.rate}"
+    if group.ports:
+        text += f",ports={':'.join(map(str, group.ports))}"
     if group.frame.offset_at:
         text += f",offset_at={group.frame.offset_at},stride={group.stride},last={group.last}"
     return text

@@ -8,6 +8,7 @@
  *
  *     loadgen HOST PORT WARMUP_SECONDS SECONDS GROUP...
  *     GROUP: name=N,frame=FILE,connections=1,depth=5,error_at=OFFSET[,rate=N][,offset_at=OFFSET,stride=N,last=N][,at_least=N]
+ *            [,ports=N:N:N]
  *
  *     frame        one frame, or several of the same length that are sent in turn (one for each partition)
  *     depth=0      the connections stay idle
@@ -16,6 +17,8 @@
  *                  the request was due, so that a broker that stalls is not asked less and looks better for it
  *     offset_at    where the fetch offset stands in the request; it grows by `stride` and starts again after `last`
  *     at_least     a response shorter than this counts as an error: a fetch that brought nothing
+ *     ports        of the nodes of a cluster: the first connection goes to the first port and sends the first frame only,
+ *                  the second the second, and so on: each leader is sent what is for the partition it leads
  *
  * Prints one JSON object on standard output. What arrives during the warm-up or after the end is not counted.
  */
@@ -39,6 +42,7 @@
 
 enum {
     MAX_GROUPS = 16,
+    MAX_PORTS = 16,
     MAX_DEPTH = 64,
     HEAD_BYTES = 512,              /* how much of a response is kept; the error code must lie inside */
     RECEIVE_BYTES = 1 << 18,
@@ -61,6 +65,8 @@ typedef struct {
     size_t error_at, offset_at;    /* offset_at == 0: the frame is sent as it is */
     int64_t stride, last;
     uint64_t at_least;
+    uint16_t ports[MAX_PORTS];
+    int port_count;                /* 0: all connections go to the port of the command line */
 
     uint64_t responses, bytes_acknowledged, bytes_received, errors;
     int first_error;
@@ -153,6 +159,13 @@ static void read_frame(Group *group) {
     if (group->offset_at && group->frames > 1) fail("a moving fetch offset needs a single frame");
 }
 
+static void parse_ports(Group *group, char *text) {
+    for (char *save, *port = strtok_r(text, ":", &save); port; port = strtok_r(NULL, ":", &save)) {
+        if (group->port_count == MAX_PORTS) fail("too many ports");
+        group->ports[group->port_count++] = (uint16_t)atoi(port);
+    }
+}
+
 static void parse_group(char *text) {
     if (group_count == MAX_GROUPS) fail("too many groups");
     Group *group = &groups[group_count++];
@@ -170,11 +183,13 @@ static void parse_group(char *text) {
         else if (!strcmp(pair, "offset_at")) group->offset_at = (size_t)atol(value);
         else if (!strcmp(pair, "stride")) group->stride = atoll(value);
         else if (!strcmp(pair, "last")) group->last = atoll(value);
+        else if (!strcmp(pair, "ports")) parse_ports(group, value);
         else if (!strcmp(pair, "at_least")) group->at_least = strtoull(value, NULL, 10);
         else fail(pair);
     }
     if (group->depth > MAX_DEPTH || group->error_at + 2 > HEAD_BYTES) fail("depth or error_at too large");
     if (group->depth) read_frame(group);
+    if (group->port_count && !group->frames) fail("idle connections have one port");
     if (group->rate > 0) {
         group->interval = (int64_t)(group->connections * 1e9 / group->rate);
         paced = 1;
@@ -192,10 +207,15 @@ static void ask_versions(int fd) {
         fail("the answer to ApiVersions is not whole");
 }
 
-static void connect_one(Connection *connection, Group *group, const struct sockaddr_in *address) {
+/* `number`: of this connection in its group. */
+static void connect_one(Connection *connection, Group *group, int number, struct sockaddr_in address) {
     connection->group = group;
     connection->frame = group->frame;
     connection->next_frame = group->frames ? (unsigned)(connection - connections) % group->frames : 0;
+    if (group->port_count) {
+        address.sin_port = htons(group->ports[number % group->port_count]);
+        connection->next_frame = (unsigned)(number % group->port_count) % group->frames;
+    }
     if (group->offset_at) {
         connection->frame = malloc(group->frame_length);
         if (!connection->frame) fail_system("memory");
@@ -206,7 +226,7 @@ static void connect_one(Connection *connection, Group *group, const struct socka
     struct timeval patience = {.tv_sec = CONNECT_SECONDS};   /* for connect and the first question; later nothing blocks */
     setsockopt(connection->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     setsockopt(connection->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    int refused = connect(connection->fd, (const struct sockaddr *)address, sizeof *address);
+    int refused = connect(connection->fd, (const struct sockaddr *)&address, sizeof address);
     if (refused || now_ns() > connect_until) {
         fprintf(stderr, "loadgen: only %d of %d connections were accepted within %d s\n", (int)(connection - connections),
                 connection_count, CONNECT_SECONDS);
@@ -300,7 +320,7 @@ static void request_left(Connection *connection) {
     connection->newest++;
     connection->in_flight++;
     connection->next_due += group->interval;
-    connection->next_frame = (connection->next_frame + 1) % group->frames;
+    if (!group->port_count) connection->next_frame = (connection->next_frame + 1) % group->frames;
     connection->next_offset += group->stride;
     if (connection->next_offset > group->last) connection->next_offset = 0;
 }
@@ -413,7 +433,7 @@ int main(int argc, char **argv) {
     prctl(PR_SET_TIMERSLACK, 1000);   /* ns; the default would make every paced request 50 us late */
     connect_until = now_ns() + CONNECT_SECONDS * 1000000000LL;
     for (int i = 0, next = 0; i < group_count; i++)
-        for (int j = 0; j < groups[i].connections; j++) connect_one(&connections[next++], &groups[i], &address);
+        for (int j = 0; j < groups[i].connections; j++) connect_one(&connections[next++], &groups[i], j, address);
 
     double seconds = run(atof(argv[3]), atof(argv[4]));
     struct rusage usage;

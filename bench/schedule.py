@@ -8,13 +8,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
+from bench.clusters import RunningCluster, start_cluster
 from bench.contenders import Contender, Running, fresh, log_of, stop
 from bench.frames import produce_frame
 from bench.load import Group
 from bench.results import Results, number
+from bench.rows.cluster import warm_cluster
 from bench.rows.row import KIB, MOST_ROW_WARMING, WINDOW_SECONDS, Plan, Row, load, one_record, topic
 from bench.steady import TOLERANCE, Patience, Warmth, until_steady
 from moldau.protocol.records import Compression
@@ -28,10 +29,12 @@ class Stage:
     can do. A broker that died is started again for the row after.
     """
 
-    def __init__(self, directory: Path, warm: Callable[[Contender, Running], None]) -> None:
-        self._directory = directory
-        self._warm = warm
+    def __init__(self, plan: Plan, results: Results) -> None:
+        self._plan = plan
+        self._results = results
+        self._directory = plan.directory
         self._brokers: dict[str, Running] = {}
+        self._clusters: dict[str, RunningCluster] = {}
 
     def broker(self, contender: Contender) -> Running:
         broker = self._brokers.get(contender.name)
@@ -41,62 +44,77 @@ class Stage:
         if broker is None or not broker.alive:
             broker = contender.start(fresh(self._directory / contender.name))
             self._brokers[contender.name] = broker
-            self._warm(contender, broker)
+            self._note(contender.name, warm_up(contender, broker, self._plan))
         return broker
 
+    def cluster(self, contender: Contender) -> RunningCluster:
+        """Single brokers end before the first cluster begins: three nodes of each are enough for a machine."""
+        self._end_brokers()
+        cluster = self._clusters.get(contender.name)
+        if cluster is not None and not cluster.alive:
+            to_stderr(f"of three nodes of {contender.name} not all were left; they are started again")
+            cluster.close()
+        if cluster is None or not cluster.alive:
+            cluster = start_cluster(contender, self._directory / f"{contender.name}-cluster")
+            self._clusters[contender.name] = cluster
+            self._note(f"three nodes of {contender.name}", warm_cluster(contender, cluster, self._plan))
+        return cluster
+
     def close(self) -> None:
+        self._end_brokers()
+        for cluster in self._clusters.values():
+            cluster.close()
+        self._clusters.clear()
+
+    def _end_brokers(self) -> None:
         for broker in self._brokers.values():
             stop(broker)
         self._brokers.clear()
 
+    def _note(self, who: str, warmth: Warmth) -> None:
+        to_stderr(f"{who}: warmed for {warmth.words}")
+        self._results.about[f"{who} warmed for"] = warmth.words
+
 
 @contextmanager
-def stage(directory: Path, warm: Callable[[Contender, Running], None]) -> Iterator[Stage]:
-    opened = Stage(directory, warm)
+def stage(plan: Plan, results: Results) -> Iterator[Stage]:
+    opened = Stage(plan, results)
     try:
         yield opened
     finally:
         opened.close()
 
 
-def warm_up(plan: Plan, results: Results) -> Callable[[Contender, Running], None]:
+def warm_up(contender: Contender, broker: Running, plan: Plan) -> Warmth:
     """A little of everything that is measured, the same for everybody, until the small requests are answered at an even
     rate. How long that took stands on the page."""
+    short = plan._replace(seconds=min(WINDOW_SECONDS, plan.seconds))
+    with topic(broker) as name:
+        bulks = [
+            Group("bulk", produce_frame(name, 64 * KIB, plan.produce_version, codec=codec), depth=5)
+            for codec in (Compression.NONE, Compression.LZ4, Compression.ZSTD)
+        ]
 
-    def warm(contender: Contender, broker: Running) -> None:
-        short = plan._replace(seconds=min(WINDOW_SECONDS, plan.seconds))
-        with topic(broker) as name:
-            bulks = [
-                Group("bulk", produce_frame(name, 64 * KIB, plan.produce_version, codec=codec), depth=5)
-                for codec in (Compression.NONE, Compression.LZ4, Compression.ZSTD)
-            ]
+        def window() -> float:
+            for bulk in bulks:
+                load(broker, short, [bulk], 0.3)
+            return load(broker, short, [Group("small", one_record(name, plan), connections=50)])["small"].per_second
 
-            def window() -> float:
-                for bulk in bulks:
-                    load(broker, short, [bulk], 0.3)
-                return load(broker, short, [Group("small", one_record(name, plan), connections=50)])["small"].per_second
-
-            warmth = until_steady(window, plan.patience(contender))
-        to_stderr(f"{contender.name} was warmed for {warmth.words}")
-        results.about[f"{contender.name} warmed for"] = warmth.words
-
-    return warm
+        return until_steady(window, plan.patience(contender))
 
 
 def warm_row(run: Run, row: Row, contender: Contender, brokers: Stage) -> Warmth | None:
     """The row itself, in short windows, until its first number is even: each kind of work has code of its own that a
     Java machine has to compile. None for rows that begin with a start, for those who cannot do it, and in haste."""
-    measure = row.measure
     unable = (row.title, contender.name) in run.results.reasons
-    if measure is None or not row.warmed or unable or run.plan.haste > 1:
+    if row.fresh is not None or not row.warmed or unable or run.plan.haste > 1:
         return None
     first = row.metrics[0]
     seconds = min(WINDOW_SECONDS, run.plan.seconds)
     short = run.plan._replace(seconds=seconds, records=max(1, run.plan.records // 4))
-    broker = brokers.broker(contender)
     patience = Patience(0.0, MOST_ROW_WARMING, TOLERANCE if first.more_is_better else LATENCY_TOLERANCE)
     try:
-        return until_steady(lambda: measure(contender, broker, short)[first.name], patience)
+        return until_steady(lambda: found_by(row, contender, brokers, short)[first.name], patience)
     except Exception as error:
         run.results.reasons[row.title, contender.name] = failed(error)
         return None
@@ -138,7 +156,7 @@ class Run(NamedTuple):
         """Seconds that a row is expected to take, all contenders and repetitions together."""
         able = [contender for contender in self.contenders if not row.unable(contender)]
         one = self.plan.warmup + self.plan.seconds + 0.12 + row.cost * min(1.0, self.plan.seconds / 4)
-        in_windows = row.warmed and row.measure is not None and self.plan.haste == 1
+        in_windows = row.warmed and row.fresh is None and self.plan.haste == 1
         warming = 0.5 * MOST_ROW_WARMING if in_windows else 0.0
         return (one * self.times(row) + warming) * len(able)
 
@@ -170,16 +188,21 @@ def measure(run: Run, row: Row, contender: Contender, brokers: Stage) -> None:
     if (row.title, contender.name) in run.results.reasons:
         return
     try:
-        if row.fresh is not None:
-            found = row.fresh(contender, run.plan)
-        else:
-            assert row.measure is not None
-            found = row.measure(contender, brokers.broker(contender), run.plan)
+        found = found_by(row, contender, brokers, run.plan)
     except Exception as error:
         run.results.reasons[row.title, contender.name] = failed(error)
         return
     for metric in row.metrics:
         run.results.add(row.chapter, row.title, metric, contender.name, found[metric.name])
+
+
+def found_by(row: Row, contender: Contender, brokers: Stage, plan: Plan) -> dict[str, float]:
+    if row.fresh is not None:
+        return row.fresh(contender, plan)
+    if row.cluster is not None:
+        return row.cluster(contender, brokers.cluster(contender), plan)
+    assert row.measure is not None
+    return row.measure(contender, brokers.broker(contender), plan)
 
 
 def summary(run: Run, row: Row) -> str:

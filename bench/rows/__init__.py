@@ -1,13 +1,13 @@
 """What is measured. A row runs one load against one contender.
 
 `ROWS` are those of the table, what matters most to those who run a broker first: small requests, latency, bulk, groups,
-whole clients, starting. The others say more about the same work (`--all`), and each can be asked for by words from its
-title; they draw the page's charts of how cost grows.
+whole clients, starting, clusters. The others say more about the same work (`--all`), and each can be asked for by words
+from its title; they draw the page's charts of how cost grows.
 """
 
 from __future__ import annotations
 
-from bench.rows import connections, consume, durable, growth, hostile, latency, produce, start, tools
+from bench.rows import cluster, connections, consume, durable, growth, hostile, latency, produce, start, tools
 from bench.rows.row import Row
 
 EVERYTHING: list[Row] = [
@@ -20,6 +20,7 @@ EVERYTHING: list[Row] = [
     *tools.ROWS,
     *start.ROWS,
     *hostile.ROWS,
+    *cluster.ROWS,
 ]
 
 BY_IMPORTANCE = (
@@ -51,6 +52,7 @@ BY_IMPORTANCE = (
     "start, 500 partitions with data after a clean stop",
     "memory, idle and after work",
     "from a test: a cluster is asked for, a client connects and has a record acknowledged",
+    *(row.title for row in cluster.ROWS),
 )
 
 _titled = {row.title: row for row in EVERYTHING}

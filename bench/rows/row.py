@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.clusters import RunningCluster
 from bench.contenders import Contender, Running
 from bench.conversation import Conversation, Versions, common_version
 from bench.frames import Frame, produce_frame
@@ -54,16 +55,18 @@ class Plan(NamedTuple):
 
 Measure = Callable[[Contender, Running, Plan], dict[str, float]]
 FreshMeasure = Callable[[Contender, Plan], dict[str, float]]
+ClusterMeasure = Callable[[Contender, RunningCluster, Plan], dict[str, float]]
 
 
 class Row(NamedTuple):
-    """`measure` is given a broker that has been running for a while; `fresh` starts its own."""
+    """`measure` is given a broker that has been running for a while, `cluster` three nodes; `fresh` starts its own."""
 
     chapter: str
     title: str
     metrics: list[Metric]
     measure: Measure | None = None
     fresh: FreshMeasure | None = None
+    cluster: ClusterMeasure | None = None
     cost: float = 0.0  # seconds of one measurement beyond a plain load, for the estimate
     most: int = 99  # repetitions, at most: some rows take long
     quick: bool = True  # also in a quick run
