@@ -45,6 +45,9 @@ _EARLIEST_LOCAL: Final = -4
 # While a throttle holds partitions back it is looked at this often.
 _THROTTLED_SECONDS: Final = 0.1
 _SHORTEST_SECONDS: Final = 0.001
+# What one broker was told of a partition another is usually told by then.
+_METADATA_SECONDS: Final = 0.02
+_MOST_DOUBLINGS: Final = 16
 # How long a request waits for the disk.
 _DISK_SECONDS: Final = 0.1
 
@@ -223,6 +226,15 @@ class Fetcher:
     def _backoff(self) -> float:
         return self._fetchers.clock.monotonic() + self._fetchers.config().replica_fetch_backoff_ms / 1000
 
+    def _partition_backoff(self, following: Following, code: int) -> float:
+        """Where one end has heard of a change and the other not, that is over in a moment, and producers wait for it;
+        so it is asked again soon, and then less and less often."""
+        if code not in _METADATA_ERRORS:
+            return self._backoff()
+        pause = _METADATA_SECONDS * 2**following.behind_metadata
+        following.behind_metadata = min(following.behind_metadata + 1, _MOST_DOUBLINGS)
+        return min(self._backoff(), self._fetchers.clock.monotonic() + pause)
+
     def _take(self, response: FetchResponse) -> Work[None]:
         for topic in response.responses:
             for data in topic.partitions:
@@ -249,9 +261,11 @@ class Fetcher:
             # there. All of it passes, or the metadata tells.
             following.changed = True
             following.in_sync = False
-            following.resume_at = self._backoff()
-            logger.log(_LEVELS.get(data.error_code, logging.WARNING), "%s cannot be fetched now: %s", place, error)
+            following.resume_at = self._partition_backoff(following, data.error_code)
+            level = logging.DEBUG if data.error_code in _METADATA_ERRORS else logging.WARNING
+            logger.log(level, "%s cannot be fetched now: %s", place, error)
             return
+        following.behind_metadata = 0
         if appended:
             self._fetchers.throttle.took(following.partition, appended)
         log = following.partition.log
@@ -327,9 +341,11 @@ _SESSION_ERRORS: Final = frozenset(
     }
 )
 # What happens whenever leaders change, until both ends have heard of it.
-_LEVELS: Final[dict[int, int]] = {
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: logging.DEBUG,
-    ErrorCode.UNKNOWN_LEADER_EPOCH: logging.DEBUG,
-    ErrorCode.FENCED_LEADER_EPOCH: logging.DEBUG,
-    ErrorCode.UNKNOWN_TOPIC_ID: logging.DEBUG,
-}
+_METADATA_ERRORS: Final = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+    }
+)

@@ -30,7 +30,17 @@ _PREFIX: Final = Struct(">qi")
 
 
 class Following:
-    __slots__ = ("_asked", "_max_bytes", "changed", "in_sync", "leader_epoch", "partition", "resume_at", "sought")
+    __slots__ = (
+        "_asked",
+        "_max_bytes",
+        "behind_metadata",
+        "changed",
+        "in_sync",
+        "leader_epoch",
+        "partition",
+        "resume_at",
+        "sought",
+    )
 
     def __init__(self, partition: Partition, max_bytes: int) -> None:
         self.partition = partition
@@ -41,6 +51,8 @@ class Following:
         self.changed = True
         # When it is asked for again, after a failure; by the monotonic clock.
         self.resume_at = 0.0
+        # How often in a row the leader was not one yet, or no longer, or did not know the topic.
+        self.behind_metadata = 0
         # Whether it has all that is committed, as far as it was told: then no throttle holds it back.
         self.in_sync = False
         # Whether the leader is being asked where its log begins and ends.

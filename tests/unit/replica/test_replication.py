@@ -539,3 +539,28 @@ def test_a_follower_heard_of_before_the_leader_knows_it_is_to_ask_again(make: An
     cluster.create((1,))
     answer = told(cluster, follower_fetch(cluster, 2, 0), 1)
     assert answer.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+
+
+def test_a_leader_that_hears_of_it_a_moment_later_keeps_no_producer_waiting(make: Any) -> None:
+    cluster = make(2, replica_fetch_backoff_ms="60000")
+    cluster.create((1, 2))
+    cluster.run(0.5)
+    cluster.hold(1)
+    cluster.elect(1)
+    cluster.run(0.3)
+    cluster.release(1)
+    outcome = cluster.brokers[1].produce(b"one")
+    began = cluster.schedule.clock.now_us
+    cluster.run_until(lambda: outcome.acknowledged)
+    assert cluster.schedule.clock.now_us - began < 1_000_000
+
+
+def test_a_leader_that_does_not_hear_of_it_is_asked_less_and_less_often(make: Any) -> None:
+    cluster = make(2, replica_fetch_backoff_ms="5000")
+    cluster.create((1, 2))
+    cluster.run(0.5)
+    cluster.hold(1)
+    cluster.elect(1)
+    before = cluster.fetches
+    cluster.run(60.0)
+    assert cluster.fetches - before < 30
