@@ -26,7 +26,7 @@ from moldau.metadata.loader import MetadataLoader
 from moldau.node.bootstrap import read_bootstrap
 from moldau.node.broker import Broker
 from moldau.node.identity import NodeError, cluster_id_of
-from moldau.node.quorum import controller_endpoints, make_quorum
+from moldau.node.quorum import VotersOfQuorum, controller_endpoints, make_quorum
 from moldau.raft.snapshot_generator import SnapshotGenerator
 from moldau.runtime.ports import Runtime
 from moldau.server.apis.table import BROKER_APIS, CONTROLLER_APIS
@@ -113,6 +113,7 @@ class Node:
                 has_local_broker=config.is_broker,
                 slicer=self.slicer,
                 bootstrap=read_bootstrap(runtime.disk, config.metadata_log_directory),
+                quorum_features=VotersOfQuorum(self.quorum),
             )
         self.broker = Broker(self.services, self.metadata, self.peers, self._fail) if config.is_broker else None
         self.server = SocketServer(config, runtime, self.services)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from moldau.config.broker import BrokerConfig
 from moldau.links.addresses import Address, parse_address
@@ -19,6 +19,23 @@ def make_quorum(
     return RaftQuorum(
         config, runtime.disk, runtime.clock, runtime.loop, runtime.random, runtime.workers, peers, on_fault
     )
+
+
+class VotersOfQuorum:
+    """What the controller asks and wants of the quorum it belongs to."""
+
+    def __init__(self, quorum: RaftQuorum) -> None:
+        self._quorum = quorum
+
+    @property
+    def kraft_version(self) -> int:
+        return self._quorum.voters.kraft_version
+
+    def voter_ids(self) -> Collection[int]:
+        return self._quorum.voters.last.ids
+
+    def upgrade_kraft_version(self, level: int, *, validate_only: bool) -> None:
+        self._quorum.upgrade_kraft_version(level, validate_only=validate_only)
 
 
 def controller_endpoints(

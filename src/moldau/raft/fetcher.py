@@ -20,6 +20,7 @@ from moldau.raft.messages import (
     FetchAnswer,
     FetchRequest,
     RemoveVoterRequest,
+    Request,
     SnapshotAnswer,
     SnapshotRequest,
     Standing,
@@ -221,10 +222,14 @@ class Fetcher:
         """Tells the leader where this voter is reached now, or asks to become a voter; whether anything was sent."""
         member = self._member
         role.update_at = member.now + member.settings.fetch_timeout * 1.5
-        if member.history.kraft_version < 1 or not role.has_fetched:
+        if not role.has_fetched:
             return False
         known = member.voters.get(member.key.id)
-        if member.is_voter:
+        if member.history.kraft_version < 1:
+            if not member.is_voter or role.has_reported:
+                return False
+            member.send(role.leader_id, role.address, UpdateVoterRequest(member.epoch, member.local))
+        elif member.is_voter:
             if known == member.local:
                 return False
             member.send(role.leader_id, role.address, UpdateVoterRequest(member.epoch, member.local))
@@ -239,6 +244,9 @@ class Fetcher:
             return False
         return True
 
-    def update_answered(self, answer: ChangeAnswer) -> None:
+    def update_answered(self, request: Request, answer: ChangeAnswer) -> None:
+        role = self._member.role
+        if isinstance(request, UpdateVoterRequest) and isinstance(role, Follower) and answer.error is ErrorCode.NONE:
+            role.has_reported = True
         if answer.standing != Standing(-1):
             self._elections.heard(answer.error, answer.standing)

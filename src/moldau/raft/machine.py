@@ -51,6 +51,7 @@ from moldau.raft.messages import (
     VoteRequest,
 )
 from moldau.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
+from moldau.raft.version_upgrade import VersionUpgrade
 from moldau.raft.voter_changes import VoterChanges
 from moldau.raft.voters import Voter, VoterChange, VoterHistory
 from moldau.runtime.ports import Random
@@ -73,7 +74,8 @@ class RaftMachine:
         snapshot = log.snapshot
         member.high_watermark = 0 if snapshot is None else snapshot.offset
         self._elections = Elections(member)
-        self._changes = VoterChanges(member, self._elections)
+        self._upgrade = VersionUpgrade(member)
+        self._changes = VoterChanges(member, self._elections, self._upgrade)
         self._leadership = Leadership(member, self._elections, self._changes)
         self._fetcher = Fetcher(member, self._elections)
 
@@ -121,6 +123,9 @@ class RaftMachine:
             self._changes.remove(request, token)
         elif isinstance(request, UpdateVoterRequest):
             self._changes.update(request, token)
+        if not isinstance(request, FetchRequest):
+            # What it wrote is for those whose fetches wait.
+            self._leadership.appended()
         return self._end()
 
     def answered(self, id: int, answer: Answer | None, now: float, *, disconnected: bool = False) -> list[Effect]:
@@ -158,9 +163,10 @@ class RaftMachine:
         elif isinstance(answer, SnapshotAnswer):
             self._fetcher.snapshot_fetched(answer)
         elif isinstance(answer, ChangeAnswer):
-            self._fetcher.update_answered(answer)
+            self._fetcher.update_answered(request, answer)
         elif isinstance(answer, VersionsAnswer):
             self._changes.versions_answered(id, answer)
+            self._leadership.appended()
 
     def _unanswered(self, id: int, node_id: int, request: Request) -> None:
         if isinstance(request, VersionsRequest):
@@ -172,6 +178,13 @@ class RaftMachine:
 
     def appended(self, now: float) -> list[Effect]:
         self._begin(now)
+        self._leadership.appended()
+        return self._end()
+
+    def upgrade(self, kraft_version: int, now: float, *, validate_only: bool) -> list[Effect]:
+        """KafkaError if this node does not lead, or not every voter can go along."""
+        self._begin(now)
+        self._upgrade.run(kraft_version, validate_only=validate_only)
         self._leadership.appended()
         return self._end()
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from moldau.raft.voters import ReplicaKey, VoterSet
+from moldau.types import ZERO_UUID
 
 # A leader is given a little longer than its followers before it finds that nobody follows it.
 _CHECK_QUORUM_FACTOR: Final = 1.5
@@ -63,7 +64,11 @@ class Progress:
             replica = known.pop(found) if found is not None else Replica(voter.key)
             replicas[voter.key.id] = replica
         self.voters = replicas
-        self.observers = known
+        # A voter of the settings, which was known by its id alone, begins anew with its directory: it fetches at once,
+        # and nothing that another disk had counts for this one.
+        self.observers = {
+            key: replica for key, replica in known.items() if key.directory != ZERO_UUID or key.id not in replicas
+        }
         self._heard &= replicas.keys()
 
     def find(self, key: ReplicaKey) -> Replica | None:

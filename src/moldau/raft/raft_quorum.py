@@ -46,7 +46,7 @@ from moldau.raft.effects import (
 )
 from moldau.raft.group_commit import GroupCommit
 from moldau.raft.incoming_forms import request_from
-from moldau.raft.log_view import Entries, EpochOffset
+from moldau.raft.log_view import Entries
 from moldau.raft.machine import RaftMachine
 from moldau.raft.member import Member
 from moldau.raft.membership import Membership
@@ -86,6 +86,7 @@ class RaftQuorum:
         self._on_fault = on_fault
         self._log = MetadataLog(config, disk, clock)
         self._membership = Membership(config, disk, self._log.directory)
+        self.voters = self._membership.history
         self._correspondence = Correspondence(peers, self._membership)
         self._delivery = Delivery(self._log, loop, self._fault)
         self._commits = GroupCommit(self._log, loop, workers, self._forced, self._fault)
@@ -221,6 +222,9 @@ class RaftQuorum:
     def resign(self, epoch: int) -> None:
         self._step(lambda machine: machine.resign(epoch, self._now()))
 
+    def upgrade_kraft_version(self, level: int, *, validate_only: bool) -> None:
+        self._step(lambda machine: machine.upgrade(level, self._now(), validate_only=validate_only))
+
     def handle(self, request: Message, version: int) -> Message | Deferred[Message]:
         """A request of another member, or of somebody who wants to know or change the voters.
 
@@ -302,13 +306,8 @@ class RaftQuorum:
 
     def _with_records(self, effect: Effect) -> Effect:
         """Read at once: the log may be another by the time the answer leaves."""
-        if isinstance(effect, Reply) and isinstance(effect.answer, FetchAnswer) and effect.answer.read_from is not None:
-            answer, base = effect.answer, effect.answer.read_from
-            data = self._log.read(base or 0, max(1, min(answer.max_bytes, MOST_BYTES)))
-            entries = Entries(data, base or 0, EpochOffset(0, 0))
-            return Reply(
-                effect.token, FetchAnswer(answer.error, answer.standing, answer.high_watermark, entries=entries)
-            )
+        if isinstance(effect, Reply) and isinstance(effect.answer, FetchAnswer):
+            return Reply(effect.token, self._transfer.with_records(effect.answer))
         return effect
 
     def _later(self, step: Callable[[RaftMachine], list[Effect]]) -> None:

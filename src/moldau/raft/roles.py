@@ -99,6 +99,8 @@ class Leader:
     announce_at: float
     parked: list[Parked] = field(default_factory=list)
     change: PendingChange | None = None
+    # What fixed voters have said of themselves in this epoch, by id: neither settings nor log has it.
+    reported: dict[int, Voter] = field(default_factory=dict)
     # Its own first record is committed: everybody may know.
     is_settled: bool = False
 
@@ -122,6 +124,8 @@ class Follower:
     download: Download | None = None
     # When to look whether the leader knows where this voter is reached, or whether to ask to become one.
     update_at: float = 0.0
+    # Whether this leader has been told so by a voter whose leader has it from nowhere else.
+    has_reported: bool = False
 
 
 @dataclass(slots=True)

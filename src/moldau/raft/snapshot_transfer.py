@@ -1,4 +1,4 @@
-"""Snapshots on their way between members: pieces of ours for others, pieces of the leader's for us.
+"""What is on its way between members: records and pieces of snapshots for others, pieces of the leader's for us.
 
 A snapshot of the leader is checked, forced to disk and given its name by a worker; then it takes the place of the log.
 """
@@ -11,7 +11,8 @@ from typing import Final
 
 from moldau.errors import ErrorCode, MoldauError
 from moldau.raft.effects import ReplySnapshot, SaveSnapshot
-from moldau.raft.messages import SnapshotAnswer
+from moldau.raft.log_view import Entries, EpochOffset
+from moldau.raft.messages import FetchAnswer, SnapshotAnswer
 from moldau.raft.metadata_log import MetadataLog
 from moldau.raft.snapshot_file import SnapshotReader
 from moldau.raft.voters import VoterChange
@@ -19,7 +20,7 @@ from moldau.runtime.ports import Loop, Workers
 
 logger = logging.getLogger("moldau.raft")
 
-MOST_BYTES: Final = 1 << 20
+_MOST_BYTES: Final = 1 << 20
 
 
 class SnapshotTransfer:
@@ -39,9 +40,18 @@ class SnapshotTransfer:
         # A worker makes a download count: until it is done nobody else writes under that name.
         self._is_finishing = False
 
+    def with_records(self, answer: FetchAnswer) -> FetchAnswer:
+        """The answer to a fetch with what it is to carry."""
+        base = answer.read_from
+        if base is None:
+            return answer
+        data = self._log.read(base, max(1, min(answer.max_bytes, _MOST_BYTES)))
+        entries = Entries(data, base, EpochOffset(0, 0))
+        return FetchAnswer(answer.error, answer.standing, answer.high_watermark, entries=entries)
+
     def piece(self, effect: ReplySnapshot) -> SnapshotAnswer:
         request, standing = effect.request, effect.standing
-        piece = self._log.snapshot_piece(request.snapshot, request.position, min(request.max_bytes, MOST_BYTES))
+        piece = self._log.snapshot_piece(request.snapshot, request.position, min(request.max_bytes, _MOST_BYTES))
         if piece is None:
             return SnapshotAnswer(ErrorCode.SNAPSHOT_NOT_FOUND, standing)
         data, size = piece

@@ -23,6 +23,7 @@ from moldau.raft.messages import (
     VersionsRequest,
 )
 from moldau.raft.roles import Leader, PendingChange
+from moldau.raft.version_upgrade import VersionUpgrade
 from moldau.raft.voters import VoterSet
 from moldau.types import ZERO_UUID
 
@@ -30,9 +31,10 @@ _NONE = ErrorCode.NONE
 
 
 class VoterChanges:
-    def __init__(self, member: Member, elections: Elections) -> None:
+    def __init__(self, member: Member, elections: Elections, upgrade: VersionUpgrade) -> None:
         self._member = member
         self._elections = elections
+        self._upgrade = upgrade
 
     # -------------------------------------------------------------------------------------------------------- requests
 
@@ -105,6 +107,9 @@ class VoterChanges:
         is_valid = voter.key.directory != ZERO_UUID and voter.address(member.settings.listener) is not None
         if not is_valid or not 0 <= voter.min_version <= version <= voter.max_version:
             self._reply(token, ErrorCode.INVALID_REQUEST)
+        elif version < 1:
+            # Nothing is written before the voters come to stand in the log.
+            self._reply(token, self._upgrade.report(role, voter))
         elif self._may_change(role, token):
             if not member.voters.has(voter.key):
                 self._reply(token, ErrorCode.VOTER_NOT_FOUND)

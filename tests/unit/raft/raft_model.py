@@ -158,12 +158,10 @@ class Host:
         self.run(self.machine.start(now), now)
 
     def _history(self) -> VoterHistory:
-        if not self._kraft_version:
-            return VoterHistory(self._configured)
-        history = VoterHistory(VoterSet())
+        history = VoterHistory(VoterSet() if self._kraft_version else self._configured)
         if self.log.base is not None:
             history.add(self.log.base.changes)
-        else:
+        elif self._kraft_version:
             # As a formatted directory has it.
             history.add([VoterChange(-1, self._configured), VoterChange(-1, kraft_version=self._kraft_version)])
         for entry in self.log.entries:

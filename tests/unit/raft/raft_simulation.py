@@ -1,8 +1,9 @@
 """Quorums under every misfortune, from a seed: `python tests/unit/raft/raft_simulation.py --seeds 5000`.
 
 Messages are lost, repeated, delayed beyond every timeout and overtake each other; links are cut, one way or both; nodes
-crash and lose what was not forced to disk, come back, take snapshots; voters are added and removed. Meanwhile clients
-append. `Invariants` looks at every effect. When the faults stop, the quorum must come to itself and commit again.
+crash and lose what was not forced to disk, come back, take snapshots; voters are added and removed, and where they were
+fixed they come to stand in the log. Meanwhile clients append. `Invariants` looks at every effect. When the faults stop,
+the quorum must come to itself and commit again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 from raft_model import Entry, Host
 
-from moldau.errors import ErrorCode
+from moldau.errors import ErrorCode, KafkaError
 from moldau.links.addresses import Address
 from moldau.protocol.records import ControlType
 from moldau.raft.effects import AppendControl, Deliver, DeliverSnapshot, Effect, LeaderChanged, Reply, Send
@@ -35,6 +36,7 @@ from moldau.raft.voters import Endpoint, ReplicaKey, Voter, VoterSet
 from moldau.simulation.chance import SeededRandom
 
 LISTENER = "CONTROLLER"
+CALM_SECONDS = 6.0
 FAULTY_SECONDS = 20.0
 HEALING_SECONDS = 30.0
 
@@ -106,7 +108,14 @@ def voter(id: int, directory: int = 0) -> Voter:
 
 class RaftWorld:
     def __init__(
-        self, seed: int, *, voters: int = 3, observers: int = 0, dynamic: bool = False, trace: bool = False
+        self,
+        seed: int,
+        *,
+        voters: int = 3,
+        observers: int = 0,
+        dynamic: bool = False,
+        upgraded: bool = False,
+        trace: bool = False,
     ) -> None:
         self.random = SeededRandom(f"raft/{seed}")
         self.now = 0.0
@@ -121,7 +130,8 @@ class RaftWorld:
         self.voters = VoterSet(everybody[:voters])
         static = VoterSet(one._replace(key=ReplicaKey(one.key.id), min_version=0, max_version=0) for one in self.voters)
         settings = RaftSettings(bootstrap_servers=(Address("node", 1), Address("node", 2)))
-        self.dynamic = dynamic
+        # Whether voters change, and whether that is so from the beginning.
+        self.dynamic, self.upgraded = dynamic or upgraded, upgraded
         self.rates: dict[int, float] = {}
         self.hosts: dict[int, Host] = {}
         for one in everybody:
@@ -266,6 +276,11 @@ class RaftWorld:
         for host in self.hosts.values():
             host.start(self.clock(host))
         self.at(0.1, self._client)
+        if self.upgraded:
+            # As long as it takes every voter to tell a leader about itself: who cannot keep one is never upgraded.
+            self.is_faulty = False
+            self.run_until(CALM_SECONDS)
+            self.is_faulty = True
         self.at(1.0, self._mischief)
         self.run_until(FAULTY_SECONDS)
         self._heal()
@@ -334,12 +349,24 @@ class RaftWorld:
         leader = self.leader()
         if leader is None or leader.machine is None:
             return
+        if leader.machine.member.history.kraft_version == 0:
+            self._upgrade(leader)
+            return
         host = self.random.choice(list(self.hosts.values()))
         is_voter = leader.machine.member.voters.has(host.local.key)
         request = RemoveVoterRequest(host.local.key) if is_voter else AddVoterRequest(host.local, 5.0)
         self._log(f"change at {leader.id}: {request}")
         now = self.clock(leader)
         leader.step(lambda machine: machine.receive(request, (-1, 0, 0, request), now), now)
+
+    def _upgrade(self, leader: Host) -> None:
+        now = self.clock(leader)
+        try:
+            leader.step(lambda machine: machine.upgrade(1, now, validate_only=False), now)
+            self._log(f"upgrade at {leader.id}")
+        except KafkaError as error:
+            # Not everybody has told this leader about itself.
+            self._log(f"no upgrade at {leader.id}: {error}")
 
     def leader(self) -> Host | None:
         leading = [
@@ -358,12 +385,17 @@ class RaftWorld:
         leader = self.leader()
         if leader is None:
             raise Broken("progress after faults stop: nobody leads")
+        if self.upgraded:
+            self._upgrade(leader)
         self.append(leader, "last")
         end = leader.log.end.offset
         self.run_until(self.now + 5.0)
         for host in self.hosts.values():
             if host.delivered < end:
                 raise Broken(f"progress after faults stop: {host.id} has {host.delivered} of {end}")
+            assert host.machine is not None
+            if host.machine.member.history.kraft_version != self.dynamic:
+                raise Broken(f"progress after faults stop: {host.id} has the voters of the settings")
 
 
 def _epoch(machine: RaftMachine | None) -> int:
@@ -378,15 +410,19 @@ SHAPES: tuple[dict[str, Any], ...] = (
 )
 
 
-def simulate(seed: int, *, trace: bool = False, storm: bool = False) -> RaftWorld:
-    shape = {"voters": 5} if storm else SHAPES[seed % len(SHAPES)]
+UPGRADED: dict[str, Any] = {"voters": 3, "observers": 1, "upgraded": True}
+
+
+def simulate(seed: int, *, trace: bool = False, storm: bool = False, upgraded: bool = False) -> RaftWorld:
+    shape = UPGRADED if upgraded else {"voters": 5} if storm else SHAPES[seed % len(SHAPES)]
     world = RaftWorld(seed, **shape, trace=trace)
     if storm:
         world.storm()
     try:
         world.run()
     except AssertionError as error:
-        error.add_note(f"repeat with: python tests/unit/raft/raft_simulation.py --seed {seed} --trace")
+        which = " --upgraded" * upgraded
+        error.add_note(f"repeat with: python tests/unit/raft/raft_simulation.py --seed {seed}{which} --trace")
         raise
     return world
 
@@ -396,15 +432,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int)
     parser.add_argument("--seeds", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--upgraded", action="store_true", help="voters that are fixed at first")
     parser.add_argument("--trace", action="store_true")
     options = parser.parse_args()
     if options.seed is not None:
-        simulate(options.seed, trace=options.trace)
+        simulate(options.seed, trace=options.trace, upgraded=options.upgraded)
         return 0
     began, broken, committed, elections = time.monotonic(), [], 0, 0
     for seed in range(options.first, options.first + options.seeds):
         try:
-            world = simulate(seed)
+            world = simulate(seed, upgraded=options.upgraded)
             committed += len(world.checks.committed)
             elections += len(world.checks.leaders)
         except AssertionError as error:

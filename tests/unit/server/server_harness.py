@@ -16,6 +16,7 @@ from moldau.protocol.message import Message
 from moldau.protocol.messages.request_header import RequestHeader
 from moldau.runtime.real import RealRuntime
 from moldau.server.apis.api_versions import API_VERSIONS
+from moldau.raft.raft_quorum import RaftQuorum
 from moldau.server.context import Services
 from moldau.server.dispatch import Api, DispatchTable
 from moldau.server.socket_server import SocketServer
@@ -108,6 +109,10 @@ class RunningServer:
         self.services.runtime = self.runtime
         self.services.slicer = Slicer(self.runtime.loop, self.runtime.clock)
         self.services.metadata = Metadata()
+        runtime = self.runtime
+        self.services.quorum = RaftQuorum(
+            self.services.config, runtime.disk, runtime.clock, runtime.loop, runtime.random
+        )
         self.table = DispatchTable([API_VERSIONS, *apis], self.services)
         self.clients: list[Client] = []
         self.thread = threading.Thread(target=self.runtime.loop.run, daemon=True)

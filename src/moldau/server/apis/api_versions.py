@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from moldau.errors import ErrorCode
-from moldau.metadata.features import supported_features
+from moldau.metadata.features import KRAFT_VERSION, supported_features
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.api_versions import (
     ApiVersion,
@@ -40,7 +40,10 @@ def api_versions(context: RequestContext, request: ApiVersionsRequest) -> ApiVer
         if not all(_SOFTWARE.fullmatch(text) for text in software):
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         context.connection.software = software
-    image = context.services.metadata.image
+    services = context.services
+    image = services.metadata.image
+    # The one level that no record of the cluster names: the quorum has it.
+    finalized = {**image.features, KRAFT_VERSION: services.quorum.voters.kraft_version}
     return ApiVersionsResponse(
         api_keys=[
             ApiVersion(
@@ -58,7 +61,7 @@ def api_versions(context: RequestContext, request: ApiVersionsRequest) -> ApiVer
         finalized_features_epoch=image.offset,
         finalized_features=[
             FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
-            for name, level in image.features.items()
+            for name, level in finalized.items()
             if level > 0
         ],
     )
