@@ -125,9 +125,17 @@ class Elections:
         elif leader_id >= 0 and standing.epoch == member.epoch and not isinstance(member.role, Leader | Resigned):
             known, address = member.election.leader_id, self._address(standing)
             # Whoever asks for votes has given up the leader that others may still name; that is no news.
-            is_found = isinstance(member.role, Unattached) and known == leader_id and address is not None
+            is_found = self._seeks_leader and known == leader_id and address is not None
             if known < 0 or is_found:
                 member.become_follower(standing.epoch, leader_id, address)
+
+    @property
+    def _seeks_leader(self) -> bool:
+        """Whether it asks around where its leader is. So does one that only observes, when it has not heard of its
+        leader for too long; it may be the only one that knows of no other way to it."""
+        member, role = self._member, self._member.role
+        is_lost = isinstance(role, Follower) and role.deadline <= member.now and not member.may_stand
+        return is_lost or isinstance(role, Unattached)
 
     def _address(self, standing: Standing) -> Address | None:
         return standing.address or self._member.address_of(standing.leader_id)

@@ -34,6 +34,11 @@ def test_seeds_that_failed_once(seed: int) -> None:
     simulate(seed)
 
 
+def test_an_observer_goes_back_to_a_leader_that_only_others_know() -> None:
+    # It was cut off for longer than it waits, and asked around for ever: whoever it knew named the leader it had.
+    simulate(245, upgraded=True)
+
+
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.__name__)
 def test_an_error_on_purpose_is_found(mutation: Callable[[], AbstractContextManager[None]]) -> None:
     for seed in range(WITHIN):
