@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from types import GeneratorType
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
@@ -37,8 +38,18 @@ class Result(Decision[CoordinatorRecord, T]):
     __slots__ = ()
 
 
+# What an operation comes to, at once or in slices.
+Outcome: TypeAlias = Result[T] | Work[Result[T]]
+
+
+def decided(outcome: Outcome[T]) -> Work[Result[T]]:
+    if isinstance(outcome, GeneratorType):
+        outcome = yield from outcome
+    return cast("Result[T]", outcome)
+
+
 # What a timeout does: the wall clock at that moment is all it is given.
-TimeoutOperation = Callable[[int], "Result[None] | Work[Result[None]]"]
+TimeoutOperation = Callable[[int], Outcome[None]]
 
 
 class Timers(Protocol):

@@ -16,15 +16,22 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from types import GeneratorType
-from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from moldau.coordinator.log_errors import coordinator_error, unexpected_error
 from moldau.coordinator.partition_log import PartitionLog
 from moldau.coordinator.record_framing import EncodedBatch, batches
-from moldau.coordinator.shard import CoordinatorRecord, Result, Shard, ShardContext, TimeoutOperation
+from moldau.coordinator.shard import (
+    CoordinatorRecord,
+    Outcome,
+    Result,
+    Shard,
+    ShardContext,
+    TimeoutOperation,
+    decided,
+)
 from moldau.coordinator.timers import ShardTimers
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, ready
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.protocol.records import BatchFields, EndTransaction, encode_batch, end_transaction_record
 from moldau.runtime.ports import Clock, Loop, TimerHandle
@@ -42,7 +49,7 @@ RETRY_MS: Final = 500
 # Records that are replayed between two pauses.
 _PIECE: Final = 32
 
-Operation: TypeAlias = Callable[[S], "Result[T] | Work[Result[T]]"]
+Operation: TypeAlias = Callable[[S], Outcome[T]]
 
 
 class _Step(NamedTuple):
@@ -102,7 +109,7 @@ class ShardWriter(Generic[S]):
         self, operation: Operation[S, T], *, producer_id: int, producer_epoch: int, transactional: bool
     ) -> Deferred[T]:
         answer: Deferred[T] = Deferred()
-        begun: Result[T] | Work[Result[T]] | None = None
+        begun: Outcome[T] | None = None
         if not self._running and not self.closed:
             begun = self._begin(operation, answer)
             if begun is None:
@@ -120,7 +127,7 @@ class ShardWriter(Generic[S]):
             before = self.last_written
             self.registry.create(before)
             try:
-                result = yield from _decided(operation(self.shard) if begun is None else begun)
+                result = yield from decided(operation(self.shard) if begun is None else begun)
             except KafkaError as error:
                 self.registry.revert_to(before)
                 answer.fail(error)
@@ -129,8 +136,7 @@ class ShardWriter(Generic[S]):
                 yield from self._append(result, fields)
             except Exception as error:
                 failed = coordinator_error(error) if isinstance(error, KafkaError) else unexpected_error(error)
-                if result.done is not None:
-                    result.done(failed)
+                self._tell(result, failed)
                 if not isinstance(error, KafkaError | ProtocolError):
                     raise
                 answer.fail(failed)
@@ -139,15 +145,13 @@ class ShardWriter(Generic[S]):
             # leader, or by the one before it, whose last records were read from the log and nobody here waits for.
             self._park(self.last_written, result, answer)
 
-        if begun is None:
-            self._steps.append(_Step(run, answer))
-        else:
-            # What it led to while it was decided comes after it.
-            self._steps.appendleft(_Step(run, answer))
+        # What one that has begun led to while it was decided comes after it.
+        place = self._steps.append if begun is None else self._steps.appendleft
+        place(_Step(run, answer))
         self._go_on()
         return answer
 
-    def _begin(self, operation: Operation[S, T], answer: Deferred[T]) -> Result[T] | Work[Result[T]] | None:
+    def _begin(self, operation: Operation[S, T], answer: Deferred[T]) -> Outcome[T] | None:
         """Decides; None if that was all, because it was refused or writes nothing, as nearly every heartbeat."""
         before = self.last_written
         self._running = True
@@ -240,11 +244,7 @@ class ShardWriter(Generic[S]):
         """The steps that wait, one after the other, and those that come meanwhile."""
         try:
             while self._steps:
-                step = self._steps.popleft()
-                if self.closed:
-                    step.answer.fail(KafkaError(ErrorCode.NOT_COORDINATOR))
-                else:
-                    yield from self._do(step)
+                yield from self._do(self._steps.popleft())
                 if self._steps:
                     yield
         finally:
@@ -253,13 +253,16 @@ class ShardWriter(Generic[S]):
     def _do(self, step: _Step) -> Work[None]:
         work = step.begin()
         try:
-            for _ in work:
-                yield
-                if self.closed:
-                    # What it has changed so far is given up with the shard.
-                    work.close()
-                    step.answer.fail(KafkaError(ErrorCode.NOT_COORDINATOR))
+            while not self.closed:
+                try:
+                    next(work)
+                except StopIteration:
                     return
+                yield
+            # What it has changed so far is given up with the shard.
+            work.close()
+            if not step.answer.settled:
+                step.answer.fail(KafkaError(ErrorCode.NOT_COORDINATOR))
         except Exception as error:  # a fault of ours: whoever asked is told, those behind it go on
             if step.answer.settled:
                 logger.exception("an operation on %s went wrong", self.partition)
@@ -310,8 +313,7 @@ class ShardWriter(Generic[S]):
             if timer is not None:
                 timer.cancel()
             failure = None if error is None else error if isinstance(error, KafkaError) else unexpected_error(error)
-            if result.done is not None:
-                result.done(failure)
+            self._tell(result, failure)
             if failure is None:
                 answer.resolve(result.response)
             else:
@@ -326,6 +328,12 @@ class ShardWriter(Generic[S]):
                 self._commit_timeout_ms / 1000, lambda: finish(KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
             )
 
+    def _tell(self, result: Result[Any], failure: KafkaError | None) -> None:
+        work = None if result.done is None else result.done(failure)
+        if work is not None:
+            self._steps.appendleft(_Step(lambda: work, ready(None)))
+            self._go_on()
+
     def _timeout(self, key: str, operation: TimeoutOperation) -> None:
         """A timeout whose records could not be written is tried again, unless it has changed the shard already."""
         again = True
@@ -334,7 +342,7 @@ class ShardWriter(Generic[S]):
             nonlocal again
             if not self.timers.take(key, operation):
                 return Result((), None)
-            result = yield from _decided(operation(self._clock.now_ms()))
+            result = yield from decided(operation(self._clock.now_ms()))
             again = result.replay
             return result
 
@@ -389,9 +397,3 @@ class ShardWriter(Generic[S]):
     def _let_go(self, timers: Work[None], waiting: Work[None] | None) -> Work[None]:
         yield from waiting or ()
         yield from timers
-
-
-def _decided(outcome: Result[T] | Work[Result[T]]) -> Work[Result[T]]:
-    if isinstance(outcome, GeneratorType):
-        outcome = yield from outcome
-    return cast("Result[T]", outcome)

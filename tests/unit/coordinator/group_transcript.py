@@ -92,6 +92,7 @@ class Stage:
         self.world = GroupWorld(settings, hurry=hurry)
         self.ids: dict[str, str] = {}
         self.names: dict[str, str] = {}
+        self.instances: dict[str, str] = {}
         self.epochs: dict[str, int] = {}
         self.topics: dict[str, bytes] = {}
         self.answers: list[str] = []
@@ -112,6 +113,8 @@ class Stage:
         member_id = self.ids.get(name, "")
         if "id" in options:
             member_id = "" if options["id"] == "none" else self.ids.get(options["id"], options["id"])
+        if "instance" in options:
+            self.instances[options["instance"]] = name
         topics = options.get("topics", "t").split(",")
         metadata = encode_subscription(ConsumerProtocolSubscription(topics=topics), 1)
         request = JoinGroupRequest(
@@ -380,8 +383,9 @@ class Stage:
         return "" if chosen == "none" else self.ids.get(chosen, chosen)
 
     def _name(self, member_id: str) -> str:
-        # An answer may name a member before that member has its own.
-        return self.names.get(member_id) or member_id.split("-")[0]
+        # An answer may name a member before that member has its own: an id begins with the client's or instance's.
+        begins = member_id.split("-")[0]
+        return self.names.get(member_id) or self.instances.get(begins, begins)
 
     def _assignment(self, rows: Any) -> str:
         texts = []

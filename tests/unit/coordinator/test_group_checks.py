@@ -204,13 +204,13 @@ def test_the_leader_of_a_generation_has_joined() -> None:
 def test_what_a_group_subscribes_to_is_known_of_consumers_with_a_protocol() -> None:
     group = ClassicGroup("g")
     group.add(classic_member("a"))
-    group.note_subscriptions()
+    run_whole(group.note_subscriptions(group.protocol_name))
     assert group.subscribed_topics is None
     group.protocol_name = "range"
-    group.note_subscriptions()
+    run_whole(group.note_subscriptions(group.protocol_name))
     assert group.subscribed_topics == {"t"}
     group.protocol_type = "connect"
-    group.note_subscriptions()
+    run_whole(group.note_subscriptions(group.protocol_name))
     assert group.subscribed_topics is None
 
 

@@ -13,7 +13,7 @@ when its last generation was complete, and the members notice and join again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -23,6 +23,10 @@ from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.protocol.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 from moldau.protocol.messages.sync_group import SyncGroupResponse
+from moldau.slicing import Work, pieces
+
+# Members that are dealt with between two pauses: each may have come with thousands of protocols.
+PIECE: Final = 16
 
 
 class ClassicState(StrEnum):
@@ -100,10 +104,11 @@ class ClassicGroup:
             raise RuntimeError(f"the group {self.group_id} cannot go from {self.state} to {state}")
         self.previous_state, self.state, self.state_timestamp = self.state, state, now_ms
 
-    def next_generation(self, now_ms: int) -> None:
+    def next_generation(self, now_ms: int) -> Work[None]:
+        protocol_name = (yield from self.select_protocol()) if self.members else None
+        yield from self.note_subscriptions(protocol_name)
         self.generation += 1
-        self.protocol_name = self.select_protocol() if self.members else None
-        self.subscribed_topics = self._subscribed_topics()
+        self.protocol_name = protocol_name
         self.transition_to(ClassicState.COMPLETING_REBALANCE if self.members else ClassicState.EMPTY, now_ms)
         self.pending_sync.clear()
 
@@ -206,38 +211,48 @@ class ClassicGroup:
             self._support[name] == len(self.members) for name in protocols
         )
 
-    def select_protocol(self) -> str:
+    def select_protocol(self) -> Work[str]:
         """Each member votes for the first of its protocols that all support; the most votes win."""
-        candidates = {name for name, count in self._support.items() if count == len(self.members)}
-        votes = Counter(member.vote(candidates) for member in self.members.values())
+        members = list(self.members.values())
+        candidates = {each.name for each in members[0].protocols if self._support[each.name] == len(members)}
+        votes: Counter[str] = Counter()
+        for some in pieces(members, PIECE):
+            votes.update(member.vote(candidates) for member in some)
+            yield
         return votes.most_common(1)[0][0]
 
     def is_subscribed(self, topic: str) -> bool:
         """Where it cannot be known, a group of consumers counts as subscribed: its offsets are not touched."""
         return self.uses_consumer_protocol if self.subscribed_topics is None else topic in self.subscribed_topics
 
-    def note_subscriptions(self) -> None:
-        self.subscribed_topics = self._subscribed_topics()
+    def note_subscriptions(self, protocol_name: str | None) -> Work[None]:
+        self.subscribed_topics = yield from self._subscribed_topics(protocol_name)
 
-    def _subscribed_topics(self) -> frozenset[str] | None:
+    def _subscribed_topics(self, protocol_name: str | None) -> Work[frozenset[str] | None]:
         if not self.uses_consumer_protocol:
             return None
         if not self.members:
             return frozenset()
-        if self.protocol_name is None:
+        if protocol_name is None:
             return None
-        try:
-            return frozenset(
-                topic
-                for member in self.members.values()
-                for topic in subscribed_topics(member.metadata(self.protocol_name))
-            )
-        except ProtocolError:
-            return None
+        topics: set[str] = set()
+        # Nearly always all members subscribe to the same.
+        seen: set[bytes] = set()
+        for members in pieces(list(self.members.values()), PIECE):
+            for metadata in {member.metadata(protocol_name) for member in members} - seen:
+                seen.add(metadata)
+                try:
+                    topics.update((yield from subscribed_topics(metadata)))
+                except ProtocolError:
+                    return None
+            yield
+        return frozenset(topics)
 
     def _count_support(self, member: ClassicMember, change: int) -> None:
         for name in {protocol.name for protocol in member.protocols}:
             self._support[name] += change
+            if not self._support[name]:
+                del self._support[name]
 
     # ----------------------------------------------------------------------------------------------------- answers
 
@@ -263,8 +278,18 @@ class ClassicGroup:
             answer.resolve(response)
         return True
 
-    def joined(self, member_id: str, members: Iterable[ClassicMember] = (), *, skip: bool = False) -> JoinGroupResponse:
-        """The answer to a member of the current generation; the leader is also told who the others are."""
+    def answer_all(self, code: ErrorCode) -> Work[None]:
+        """Whoever waits for something hears why it does not come."""
+        for members in pieces(list(self.members.values()), PIECE):
+            for member in members:
+                self.complete_join(member, JoinGroupResponse(member_id=member.member_id, error_code=code))
+                self.complete_sync(member, SyncGroupResponse(error_code=code))
+            yield
+
+    def joined(
+        self, member_id: str, roster: Sequence[JoinGroupResponseMember] = (), *, skip: bool = False
+    ) -> JoinGroupResponse:
+        """The answer to a member of the current generation."""
         return JoinGroupResponse(
             generation_id=self.generation,
             protocol_type=self.protocol_type,
@@ -272,15 +297,20 @@ class ClassicGroup:
             leader=self.leader or "",
             skip_assignment=skip,
             member_id=member_id,
-            members=[
+            members=list(roster),
+        )
+
+    def roster(self, member_id: str) -> Work[list[JoinGroupResponseMember]]:
+        """The leader is told who the others are, nobody else is."""
+        rows: list[JoinGroupResponseMember] = []
+        for members in pieces(list(self.members.values()) if member_id == self.leader else (), PIECE):
+            rows += [
                 JoinGroupResponseMember(
                     member_id=member.member_id,
                     group_instance_id=member.instance_id,
                     metadata=member.metadata(self.protocol_name),
                 )
                 for member in members
-            ],
-        )
-
-    def roster(self, member_id: str) -> Collection[ClassicMember]:
-        return self.members.values() if member_id == self.leader else ()
+            ]
+            yield
+        return rows

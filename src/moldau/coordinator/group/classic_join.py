@@ -21,10 +21,11 @@ from moldau.coordinator.group.classic_records import group_record, new_group_rec
 from moldau.coordinator.group.consumer_group import ConsumerGroup
 from moldau.coordinator.group.consumer_records import group_tombstones
 from moldau.coordinator.group.requests import RequestInfo, append_error
-from moldau.coordinator.shard import CoordinatorRecord, Result
+from moldau.coordinator.shard import CoordinatorRecord, Outcome, Result, decided
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from moldau.slicing import Work
 
 _MEMBER_ID_REQUIRED_SINCE = 4
 _SKIP_ASSIGNMENT_SINCE = 9
@@ -54,7 +55,7 @@ class ClassicJoin:
         self._groups = rebalance.groups
         self._max_size = rebalance.config.group_max_size
 
-    def join(self, joining: Joining) -> Result[None]:
+    def join(self, joining: Joining) -> Outcome[None]:
         request = joining.request
         records: list[CoordinatorRecord] = []
         existing = self._groups.get(request.group_id)
@@ -75,7 +76,7 @@ class ClassicJoin:
             return result
         return Result([*records, new_group_record(group)], None, replay=False, done=_answer_failure(joining))
 
-    def _join(self, group: ClassicGroup, joining: Joining) -> Result[None]:
+    def _join(self, group: ClassicGroup, joining: Joining) -> Outcome[None]:
         request = joining.request
         if not self._has_room(group, request.member_id):
             group.remove(request.member_id)
@@ -110,7 +111,7 @@ class ClassicJoin:
 
     # ------------------------------------------------------------------------------------------------- new members
 
-    def _join_unknown(self, group: ClassicGroup, joining: Joining) -> Result[None]:
+    def _join_unknown(self, group: ClassicGroup, joining: Joining) -> Outcome[None]:
         request, info = joining.request, joining.info
         instance_id = request.group_instance_id
         member_id = info.new_member_id(info.client_id if instance_id is None else instance_id)
@@ -130,7 +131,7 @@ class ClassicJoin:
         )
         return joining.refuse(ErrorCode.MEMBER_ID_REQUIRED, member_id)
 
-    def _add(self, group: ClassicGroup, joining: Joining, member_id: str) -> Result[None]:
+    def _add(self, group: ClassicGroup, joining: Joining, member_id: str) -> Outcome[None]:
         request, info = joining.request, joining.info
         member = ClassicMember(
             member_id,
@@ -151,12 +152,11 @@ class ClassicJoin:
 
     # --------------------------------------------------------------------------------------------- members rejoin
 
-    def _rejoin(self, group: ClassicGroup, joining: Joining, member: ClassicMember) -> Result[None]:
+    def _rejoin(self, group: ClassicGroup, joining: Joining, member: ClassicMember) -> Outcome[None]:
         unchanged = member.matches(joining.protocols)
         if group.is_in(ClassicState.COMPLETING_REBALANCE) and unchanged:
             # It did not get the answer to its last JoinGroup: the generation is the same, and so is the answer.
-            joining.answer.resolve(group.joined(member.member_id, group.roster(member.member_id)))
-            return NOTHING
+            return self._answer_again(group, joining, member.member_id)
         if group.is_in(ClassicState.STABLE) and unchanged and group.leader != member.member_id:
             joining.answer.resolve(group.joined(member.member_id))
             return NOTHING
@@ -166,6 +166,11 @@ class ClassicJoin:
         return self._rebalance.rebalance_or_complete(
             group, f"{member.member_id} joins again ({joining.reason})", joining.now_ms
         )
+
+    def _answer_again(self, group: ClassicGroup, joining: Joining, member_id: str) -> Work[Result[None]]:
+        roster = yield from group.roster(member_id)
+        joining.answer.resolve(group.joined(member_id, roster))
+        return NOTHING
 
     def _update(self, group: ClassicGroup, joining: Joining, member: ClassicMember) -> None:
         request = joining.request
@@ -178,7 +183,7 @@ class ClassicJoin:
             member, joining.protocols, request.rebalance_timeout_ms, request.session_timeout_ms, joining.answer
         )
 
-    def _replace_static(self, group: ClassicGroup, joining: Joining, old_id: str, new_id: str) -> Result[None]:
+    def _replace_static(self, group: ClassicGroup, joining: Joining, old_id: str, new_id: str) -> Work[Result[None]]:
         request, old_leader = joining.request, group.leader
         instance_id = request.group_instance_id
         assert instance_id is not None
@@ -189,13 +194,15 @@ class ClassicJoin:
         self._update(group, joining, member)
         if group.is_in(ClassicState.COMPLETING_REBALANCE):
             # The leader may be working out an assignment for the old id.
-            return self._rebalance.prepare(group, f"the instance {instance_id} came back", joining.now_ms)
+            reason = f"the instance {instance_id} came back"
+            return (yield from decided(self._rebalance.prepare(group, reason, joining.now_ms)))
         if not group.is_in(ClassicState.STABLE):
-            return self._rebalance.maybe_complete_join(group, joining.now_ms)
-        if group.select_protocol() != group.protocol_name:
-            return self._rebalance.prepare(group, f"the instance {instance_id} changes the protocol", joining.now_ms)
+            return (yield from decided(self._rebalance.maybe_complete_join(group, joining.now_ms)))
+        if (yield from group.select_protocol()) != group.protocol_name:
+            reason = f"the instance {instance_id} changes the protocol"
+            return (yield from decided(self._rebalance.prepare(group, reason, joining.now_ms)))
 
-        def done(error: KafkaError | None) -> None:
+        def done(error: KafkaError | None) -> Work[None]:
             if error is not None:
                 group.update(member, *undo, None)
                 group.replace_static(instance_id, new_id, old_id)
@@ -203,7 +210,7 @@ class ClassicJoin:
                 if not joining.answer.settled:
                     joining.refuse(append_error(error))
             elif joining.info.api_version >= _SKIP_ASSIGNMENT_SINCE:
-                roster = group.roster(new_id)
+                roster = yield from group.roster(new_id)
                 group.complete_join(member, group.joined(new_id, roster, skip=bool(roster)))
             else:
                 # Told the old leader's id, a leader does not take itself for the leader and does not assign anew.
@@ -212,7 +219,8 @@ class ClassicJoin:
                 group.complete_join(member, response)
 
         assignments = {each.member_id: each.assignment for each in group.members.values()}
-        return Result([group_record(group, assignments)], None, replay=False, done=done)
+        record = yield from group_record(group, assignments)
+        return Result([record], None, replay=False, done=done)
 
 
 def _answer_failure(joining: Joining) -> Callable[[KafkaError | None], None]:

@@ -66,10 +66,12 @@ class ClassicMember:
         because whoever gives up and joins again leaves a member behind that will never answer."""
         return not self.is_new and (self.join_answer is not None or self.sync_answer is not None)
 
-    def metadata(self, protocol_name: str | None) -> bytes:
+    def metadata(self, protocol_name: str | None, otherwise: bytes | None = None) -> bytes:
         for protocol in self.protocols:
             if protocol.name == protocol_name:
                 return protocol.metadata
+        if otherwise is not None:
+            return otherwise
         raise ValueError(f"{self.member_id} does not support the protocol {protocol_name}")
 
     def matches(self, protocols: Sequence[MemberProtocol]) -> bool:

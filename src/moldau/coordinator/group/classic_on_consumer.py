@@ -81,7 +81,7 @@ class ClassicOnConsumer:
         if replaced is not None and self._migration.can_downgrade(group, {replaced}, len(group.members)):
             # The last member of the consumer protocol came back with the classic one.
             others = [each for each in group.members.values() if each.member_id != replaced]
-            records, _ = self._migration.to_classic(group, [*others, member], joining.now_ms)
+            records, _ = yield from self._migration.to_classic(group, [*others, member], joining.now_ms)
             stays = False
         return self._answer(group.group_id, joining, member, records, stays)
 

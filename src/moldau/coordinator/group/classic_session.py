@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from moldau.coordinator.group.classic_group import ClassicGroup, ClassicState
-from moldau.coordinator.group.classic_rebalance import NOTHING, ClassicRebalance, session_key, synced
+from moldau.coordinator.group.classic_group import PIECE, ClassicGroup, ClassicState
+from moldau.coordinator.group.classic_rebalance import NOTHING, ClassicRebalance, named, session_key, synced
 from moldau.coordinator.group.classic_records import group_record
 from moldau.coordinator.group.requests import append_error
-from moldau.coordinator.shard import Result
+from moldau.coordinator.shard import Outcome, Result, decided
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from moldau.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
 from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from moldau.slicing import Work, pieces
 
 
 class ClassicSession:
@@ -22,7 +23,7 @@ class ClassicSession:
 
     def sync(
         self, group: ClassicGroup, request: SyncGroupRequest, answer: Deferred[SyncGroupResponse], now_ms: int
-    ) -> Result[None]:
+    ) -> Outcome[None]:
         _check(group, request.member_id, request.group_instance_id, request.generation_id)
         if _differs(request.protocol_type, group.protocol_type) or _differs(request.protocol_name, group.protocol_name):
             raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
@@ -40,22 +41,26 @@ class ClassicSession:
         given = {row.member_id: row.assignment for row in request.assignments}
         return self._store(group, {member_id: given.get(member_id, b"") for member_id in group.members}, now_ms)
 
-    def _store(self, group: ClassicGroup, assignments: dict[str, bytes], now_ms: int) -> Result[None]:
+    def _store(self, group: ClassicGroup, assignments: dict[str, bytes], now_ms: int) -> Work[Result[None]]:
         generation = group.generation
+        record = yield from group_record(group, assignments)
 
-        def done(error: KafkaError | None) -> None:
+        def done(error: KafkaError | None) -> Work[None]:
             if not group.is_in(ClassicState.COMPLETING_REBALANCE) or group.generation != generation:
                 # A member came or went while the record was being written: the next generation is under way.
                 return
             if error is None:
-                self._rebalance.distribute(group, assignments, now_ms)
+                yield from self._rebalance.distribute(group, assignments, now_ms)
             else:
-                self._rebalance.fail_sync(group, append_error(error))
+                yield from self._rebalance.fail_sync(group, append_error(error))
                 if error.code == ErrorCode.NOT_COORDINATOR:
                     return  # the next generation begins where the group is now
-                self._rebalance.prepare(group, f"the assignment could not be stored: {error}", now_ms)
+                # Nobody has joined again yet, so there is nothing to write.
+                yield from decided(
+                    self._rebalance.prepare(group, f"the assignment could not be stored: {error}", now_ms)
+                )
 
-        return Result([group_record(group, assignments)], None, replay=False, done=done)
+        return Result([record], None, replay=False, done=done)
 
     # --------------------------------------------------------------------------------------------------- heartbeat
 
@@ -70,17 +75,21 @@ class ClassicSession:
 
     # ------------------------------------------------------------------------------------------------------- leave
 
-    def leave(self, group: ClassicGroup, request: LeaveGroupRequest, now_ms: int) -> Result[LeaveGroupResponse]:
+    def leave(self, group: ClassicGroup, request: LeaveGroupRequest, now_ms: int) -> Work[Result[LeaveGroupResponse]]:
         if group.is_in(ClassicState.DEAD):
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        rows = [self._leave(group, identity) for identity in request.members]
+        rows: list[MemberResponse] = []
+        for identities in pieces(request.members, PIECE):
+            rows += [self._leave(group, identity) for identity in identities]
+            yield
         response = LeaveGroupResponse(members=rows)
         left = [row.member_id or str(row.group_instance_id) for row in rows if row.error_code == ErrorCode.NONE]
-        result = NOTHING
+        outcome: Outcome[None] = NOTHING
         if left and group.is_in(ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):
-            result = self._rebalance.rebalance_or_complete(group, f"{', '.join(left)} left", now_ms)
+            outcome = self._rebalance.rebalance_or_complete(group, f"{named(left)} left", now_ms)
         elif left:
-            result = self._rebalance.maybe_complete_join(group, now_ms)
+            outcome = self._rebalance.maybe_complete_join(group, now_ms)
+        result = yield from decided(outcome)
         return Result(result.records, response, replay=result.replay, done=result.done)
 
     def _leave(self, group: ClassicGroup, identity: MemberIdentity) -> MemberResponse:

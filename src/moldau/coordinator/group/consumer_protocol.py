@@ -15,9 +15,12 @@ from moldau.protocol.message import Message
 from moldau.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from moldau.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from moldau.protocol.wire import Reader
+from moldau.slicing import Work
 
 PROTOCOL_TYPE: Final = "consumer"
 _VERSION: Final = Struct(">h")
+# Topics that are read between two pauses.
+_PIECE: Final = 256
 
 
 def version_of(data: bytes) -> int:
@@ -46,10 +49,20 @@ def encode_subscription(subscription: ConsumerProtocolSubscription, version: int
     return _VERSION.pack(version) + subscription.encode(version)
 
 
-def subscribed_topics(data: bytes) -> list[str]:
-    """The topics of a subscription; the rest of it may be anything."""
+def subscribed_topics(data: bytes) -> Work[list[str]]:
+    """The topics of a subscription, of which there may be as many as fit a request; the rest of it may be anything."""
     version_of(data)
-    return ConsumerProtocolSubscription.read(Reader(data, _VERSION.size), 0).topics
+    source = Reader(data, _VERSION.size)
+    topics: list[str] = []
+    count = source.int32()
+    if count < 0:
+        raise ProtocolError("a subscription has no topics")
+    for number in range(1, count + 1):
+        topics.append(source.string())
+        if not number % _PIECE:
+            yield
+    source.nullable_bytes()
+    return topics
 
 
 M = TypeVar("M", bound=Message)

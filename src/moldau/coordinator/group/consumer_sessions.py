@@ -17,8 +17,8 @@ from moldau.coordinator.group.consumer_group import ConsumerGroup
 from moldau.coordinator.group.consumer_member import ConsumerMember, MemberState
 from moldau.coordinator.group.consumer_update import ConsumerUpdate
 from moldau.coordinator.group.groups import Groups
-from moldau.coordinator.shard import Result, Timers
-from moldau.slicing import Work
+from moldau.coordinator.shard import Outcome, Result, Timers
+from moldau.slicing import Work, pieces
 
 logger = logging.getLogger("moldau.coordinator.group")
 
@@ -31,7 +31,8 @@ class ConsumerSessions:
         self._update = update
         self._defaults = group_config(config, {})
         # Set by the migration: turns the group into a classic one if only classic members are left.
-        self.downgrade: Callable[[ConsumerGroup, Set[str], int], Result[None] | None] = lambda group, leaving, now: None
+        self.downgrade: Callable[[ConsumerGroup, Set[str], int], Work[Result[None]] | None]
+        self.downgrade = lambda group, leaving, now: None
 
     def settings(self, group_id: str) -> GroupConfig:
         overrides = self._update.image.configs.group(group_id)
@@ -55,7 +56,7 @@ class ConsumerSessions:
             return
         epoch = member.epoch
 
-        def expire(now_ms: int) -> Result[None] | Work[Result[None]]:
+        def expire(now_ms: int) -> Outcome[None]:
             group = self._groups.consumer(group_id)
             current = None if group is None else group.members.get(member.member_id)
             if group is None or current is None or current.epoch != epoch:
@@ -87,14 +88,18 @@ class ConsumerSessions:
         for kind in ("rebalance", "rejoin", "sync"):
             self._timers.cancel(_key(kind, group_id, member_id))
 
-    def restart(self, group: ConsumerGroup) -> None:
-        """After loading: everybody has its whole time again."""
-        for member in group.members.values():
-            self.extend_session(group.group_id, member)
-            self.watch_revocation(group.group_id, member)
+    def restart(self, group: ConsumerGroup) -> Work[None]:
+        """After loading: everybody has its whole time again, if it has not left meanwhile."""
+        for member_ids in pieces(list(group.members)):
+            for member_id in member_ids:
+                member = group.members.get(member_id)
+                if member is not None:
+                    self.extend_session(group.group_id, member)
+                    self.watch_revocation(group.group_id, member)
+            yield
 
     def _fence_after(self, key: str, delay_ms: int, group_id: str, member_id: str, why: str) -> None:
-        def expire(now_ms: int) -> Result[None] | Work[Result[None]]:
+        def expire(now_ms: int) -> Outcome[None]:
             group = self._groups.consumer(group_id)
             if group is None or member_id not in group.members:
                 return NOTHING
@@ -107,8 +112,9 @@ class ConsumerSessions:
 
     def fence(self, group: ConsumerGroup, leaving: Set[str], now_ms: int) -> Work[Result[None]]:
         """Removes members; their partitions are free at once."""
-        downgraded = self.downgrade(group, leaving, now_ms)
-        if downgraded is not None:
+        downgrading = self.downgrade(group, leaving, now_ms)
+        if downgrading is not None:
+            downgraded = yield from downgrading
             for member_id in leaving:
                 self.forget(group.group_id, member_id)
             return downgraded

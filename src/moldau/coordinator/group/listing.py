@@ -61,7 +61,8 @@ def describe_classic(groups: Groups, group_id: str, committed: int, version: int
                 group_instance_id=member.instance_id,
                 client_id=member.client_id,
                 client_host=member.client_host,
-                member_metadata=member.metadata(protocol) if stable else b"",
+                # It may have joined again with others since the description began.
+                member_metadata=member.metadata(protocol, b"") if stable else b"",
                 member_assignment=member.assignment if stable else b"",
             )
             for member in members

@@ -33,15 +33,13 @@ from moldau.coordinator.group.consumer_records import (
 )
 from moldau.coordinator.group.consumer_sessions import ConsumerSessions
 from moldau.coordinator.group.consumer_update import ConsumerUpdate
-from moldau.coordinator.shard import CoordinatorRecord, Result
+from moldau.coordinator.shard import CoordinatorRecord, Result, decided
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from moldau.protocol.messages.consumer_protocol_assignment import TopicPartition as AssignedTopic
 from moldau.protocol.messages.consumer_protocol_subscription import TopicPartition as OwnedTopic
-from moldau.protocol.messages.join_group import JoinGroupResponse
-from moldau.protocol.messages.sync_group import SyncGroupResponse
-from moldau.slicing import Work
+from moldau.slicing import Work, pieces
 from moldau.timeline import SnapshotRegistry
 
 
@@ -70,21 +68,22 @@ class Migration:
             group = yield from self._as_consumer_group(classic)
         except ProtocolError as error:
             raise _not_a_consumer_group(classic.group_id) from error
-        code = ErrorCode.REBALANCE_IN_PROGRESS
-        for waiting in list(classic.members.values()):
-            classic.complete_join(waiting, JoinGroupResponse(member_id=waiting.member_id, error_code=code))
-            classic.complete_sync(waiting, SyncGroupResponse(error_code=code))
+        yield from classic.answer_all(ErrorCode.REBALANCE_IN_PROGRESS)
         group_id = group.group_id
         records.append(group_tombstone(group_id))
-        records += [member_record(group_id, member) for member in group.members.values()]
+        for members in pieces(list(group.members.values())):
+            records += [member_record(group_id, member) for member in members]
+            yield
         records.append(group_epoch_record(group_id, group.epoch, group.metadata_hash))
         for member_id, target in group.targets.items():
             records.append((yield from target_record(group_id, member_id, target)))
         records.append(target_epoch_record(group_id, group.epoch, 0))
         for member in group.members.values():
             records.append((yield from current_record(group_id, member)))
-        for member in group.members.values():
-            self._sessions.extend_session(group_id, member)
+        for members in pieces(list(group.members.values())):
+            for member in members:
+                self._sessions.extend_session(group_id, member)
+            yield
         return group
 
     def _as_consumer_group(self, classic: ClassicGroup) -> Work[ConsumerGroup]:
@@ -119,13 +118,16 @@ class Migration:
 
     # ----------------------------------------------------------------------------------------- consumer to classic
 
-    def downgrade(self, group: ConsumerGroup, leaving: Set[str], now_ms: int) -> Result[None] | None:
-        """The group without the leaving members as a classic one, or None if it stays a consumer group."""
+    def downgrade(self, group: ConsumerGroup, leaving: Set[str], now_ms: int) -> Work[Result[None]] | None:
+        """Makes the group without the leaving members a classic one; None if it stays a consumer group."""
         staying = [member for member in group.members.values() if member.member_id not in leaving]
         if not staying or not self.can_downgrade(group, leaving, len(staying)):
             return None
-        records, classic = self.to_classic(group, staying, now_ms)
-        self._rebalance.prepare(classic, "the last member of the consumer protocol left", now_ms)
+        return self._downgrade(group, staying, now_ms)
+
+    def _downgrade(self, group: ConsumerGroup, staying: Sequence[ConsumerMember], now_ms: int) -> Work[Result[None]]:
+        records, classic = yield from self.to_classic(group, staying, now_ms)
+        yield from decided(self._rebalance.prepare(classic, "the last member of the consumer protocol left", now_ms))
         return Result(records, None, replay=False)
 
     def can_downgrade(self, group: ConsumerGroup, leaving: Set[str], size: int) -> bool:
@@ -133,13 +135,14 @@ class Migration:
 
     def to_classic(
         self, group: ConsumerGroup, members: Sequence[ConsumerMember], now_ms: int
-    ) -> tuple[list[CoordinatorRecord], ClassicGroup]:
+    ) -> Work[tuple[list[CoordinatorRecord], ClassicGroup]]:
         """Puts a classic group in the place of the consumer group, directly: it is needed before the replay."""
         classic = ClassicGroup(group.group_id, ClassicState.STABLE, group.epoch)
         classic.state_timestamp = now_ms
         for member in members:
             assert member.classic is not None
             version = version_of(member.classic.protocols[0].metadata)
+            yield
             classic.add(
                 ClassicMember(
                     member.member_id,
@@ -153,16 +156,17 @@ class Migration:
                     encode_assignment(by_name(member.assigned, self._update.image), version),
                 )
             )
-        classic.protocol_name = classic.select_protocol()
-        classic.note_subscriptions()
+        classic.protocol_name = yield from classic.select_protocol()
+        yield from classic.note_subscriptions(classic.protocol_name)
         records = group_tombstones(group)
         assignments = {each.member_id: each.assignment for each in classic.members.values()}
-        records.append(group_record(classic, assignments))
-        for member in group.members.values():
-            self._sessions.forget(group.group_id, member.member_id)
+        records.append((yield from group_record(classic, assignments)))
+        for member_ids in pieces(list(group.members)):
+            for member_id in member_ids:
+                self._sessions.forget(group.group_id, member_id)
+            yield
         self._groups.put(classic)
-        for each in classic.members.values():
-            self._rebalance.extend_session(classic, each)
+        yield from self._rebalance.restart_sessions(classic)
         return records, classic
 
 

@@ -25,7 +25,7 @@ from moldau.coordinator.group.offset_commit import OffsetCommits
 from moldau.coordinator.group.offset_fetch import OffsetFetches
 from moldau.coordinator.group.offset_store import OffsetStore, offset_from_record
 from moldau.coordinator.group.topic_pattern import PatternResolver
-from moldau.coordinator.shard import CoordinatorRecord, Result, ShardContext
+from moldau.coordinator.shard import CoordinatorRecord, Outcome, Result, ShardContext
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.delta import MetadataDelta
@@ -38,7 +38,6 @@ from moldau.protocol.messages import consumer_group_target_assignment_member_key
 from moldau.protocol.messages import consumer_group_target_assignment_metadata_key as target_epoch_key
 from moldau.protocol.messages.group_metadata_key import GroupMetadataKey
 from moldau.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from moldau.protocol.messages.join_group import JoinGroupResponse
 from moldau.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from moldau.protocol.messages.legacy_offset_commit_key import LegacyOffsetCommitKey
 from moldau.protocol.messages.offset_commit_key import OffsetCommitKey
@@ -69,13 +68,13 @@ class GroupShard:
 
     # ------------------------------------------------------------------------------------------- classic requests
 
-    def join(self, joining: Joining) -> Result[None] | Work[Result[None]]:
+    def join(self, joining: Joining) -> Outcome[None]:
         group = self.groups.get(joining.request.group_id)
         if isinstance(group, ConsumerGroup) and not group.is_empty:
             return self._mixed.join(group, joining)
         return self._join.join(joining)
 
-    def sync(self, request: SyncGroupRequest, answer: Deferred[SyncGroupResponse], now_ms: int) -> Result[None]:
+    def sync(self, request: SyncGroupRequest, answer: Deferred[SyncGroupResponse], now_ms: int) -> Outcome[None]:
         group = self.groups.get(request.group_id)
         if group is None or group.is_empty:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
@@ -93,9 +92,7 @@ class GroupShard:
             return self._session.heartbeat(group, request)
         return self._mixed.heartbeat(group, request)
 
-    def leave(
-        self, request: LeaveGroupRequest, now_ms: int
-    ) -> Result[LeaveGroupResponse] | Work[Result[LeaveGroupResponse]]:
+    def leave(self, request: LeaveGroupRequest, now_ms: int) -> Outcome[LeaveGroupResponse]:
         group = self.groups.get(request.group_id)
         if group is None:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
@@ -144,10 +141,9 @@ class GroupShard:
             if self.groups.get(group.group_id) is not group:
                 continue
             if isinstance(group, ConsumerGroup):
-                self._sessions.restart(group)
+                yield from self._sessions.restart(group)
                 continue
-            for member in group.members.values():
-                self._rebalance.extend_session(group, member)
+            yield from self._rebalance.restart_sessions(group)
             if len(group.members) > self._config.group_max_size:
                 self._shrink(group)
 
@@ -163,9 +159,7 @@ class GroupShard:
         for group in self.groups:
             if isinstance(group, ClassicGroup):
                 group.state = ClassicState.DEAD
-                for member in list(group.members.values()):
-                    group.complete_join(member, JoinGroupResponse(member_id=member.member_id, error_code=code))
-                    group.complete_sync(member, SyncGroupResponse(error_code=code))
+                yield from group.answer_all(code)
             yield
 
     def on_new_image(self, image: MetadataImage, delta: MetadataDelta) -> Work[None] | None:
@@ -213,9 +207,9 @@ class GroupShard:
         else:
             self.offsets.put_pending(producer_id, key.group, where, committed)
 
-    def _replay_classic(self, key: Any, value: Any) -> None:
+    def _replay_classic(self, key: Any, value: Any) -> Work[None]:
         if value is not None:
-            self.groups.put(group_from_record(key.group, value))
+            self.groups.put((yield from group_from_record(key.group, value)))
         elif self.groups.classic(key.group) is not None:
             self.groups.remove(key.group)
 
