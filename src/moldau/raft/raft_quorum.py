@@ -54,7 +54,7 @@ from moldau.raft.messages import Answer, FetchAnswer
 from moldau.raft.metadata_log import MetadataLog
 from moldau.raft.quorum import QuorumListener
 from moldau.raft.snapshot_file import SnapshotId, SnapshotWriter
-from moldau.raft.snapshot_transfer import MOST_BYTES, SnapshotTransfer
+from moldau.raft.snapshot_transfer import SnapshotTransfer
 from moldau.raft.voters import VoterChange
 from moldau.runtime.ports import Clock, Disk, Loop, Random, TimerHandle, Workers
 

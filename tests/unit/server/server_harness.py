@@ -14,9 +14,9 @@ from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
 from moldau.protocol.api import request_header_version, response_header_version
 from moldau.protocol.message import Message
 from moldau.protocol.messages.request_header import RequestHeader
+from moldau.raft.raft_quorum import RaftQuorum
 from moldau.runtime.real import RealRuntime
 from moldau.server.apis.api_versions import API_VERSIONS
-from moldau.raft.raft_quorum import RaftQuorum
 from moldau.server.context import Services
 from moldau.server.dispatch import Api, DispatchTable
 from moldau.server.socket_server import SocketServer
