@@ -330,7 +330,13 @@ def _secure() -> ModuleType:
 
 def _addresses(host: str, port: int, flags: int = 0) -> list[_Candidate]:
     """IPv4 first, as Kafka's own clients and brokers prefer it where a name has both."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
+    except socket.gaierror:
+        if host != "localhost":
+            raise
+        # A bare container may have no file of hosts; this name means the machine itself everywhere (RFC 6761).
+        return [(socket.AF_INET, ("127.0.0.1", port))]
     return sorted(((family, address) for family, _, _, _, address in found), key=lambda entry: entry[0])
 
 

@@ -45,6 +45,23 @@ def test_listens_on_both_families(running: Running, host: str) -> None:
         assert peers[-1] == peer.socket.getsockname()[:2]
 
 
+def test_the_machine_itself_needs_no_file_of_hosts(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolve = socket.getaddrinfo
+
+    def bare(host: str, *args: Any, **options: Any) -> Any:
+        if not host.replace(".", "").isdigit():
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return resolve(host, *args, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", bare)
+    listener = running.listen(Echo, host="localhost")
+    peer = running.peer(("127.0.0.1", listener.address[1]))
+    peer.send(b"hello")
+    assert peer.receive() == b"hello"
+    with pytest.raises(OSError, match="not known"):
+        running.listen(Echo, host="elsewhere")
+
+
 def test_refused_connections_are_closed_and_a_failing_accept_harms_nobody(
     running: Running, caplog: pytest.LogCaptureFixture
 ) -> None:
