@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from moldau import ConsumerRebalanceListener, KafkaConsumer, KafkaProducer, TopicPartition, errors
+from moldau import ConsumerRebalanceListener, KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition, errors
 from moldau.client.admin import NewTopic, create_topics
 from moldau.client.cluster import Cluster
 
@@ -205,6 +205,8 @@ def test_a_second_member_of_the_same_instance_shuts_out_the_first(bootstrap: str
         for consumer in (first, second):
             while not consumer.assignment() and time.monotonic() < deadline:
                 consumer.poll(100)
+        with pytest.raises(errors.FencedInstanceIdError):
+            first.commit({TopicPartition(filled, 0): OffsetAndMetadata(1, "", -1)})
         with pytest.raises(errors.FencedInstanceIdError):
             list(iter(lambda: first.poll(100), None))  # for ever, if it does not hear of it
         assert len(second.assignment()) == PARTITIONS

@@ -36,7 +36,6 @@ _LEFT_BEHIND: Final = frozenset(
     {
         ErrorCode.UNKNOWN_MEMBER_ID,
         ErrorCode.ILLEGAL_GENERATION,
-        ErrorCode.FENCED_INSTANCE_ID,
         ErrorCode.REBALANCE_IN_PROGRESS,
         ErrorCode.STALE_MEMBER_EPOCH,
         ErrorCode.FENCED_MEMBER_EPOCH,
@@ -101,7 +100,8 @@ class GroupOffsets:
     def commit(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], member: Membership
     ) -> Conversation[dict[TopicPartition, OffsetAndMetadata]]:
-        """Returns when the group remembers; CommitFailedError when it has gone on without us."""
+        """Returns when the group remembers; CommitFailedError when it has gone on without us, and FencedInstanceIdError
+        when another took our place: nobody may come back from that by joining again."""
         request = OffsetCommitRequest(
             group_id=self.group_id,
             generation_id_or_member_epoch=member.generation,
