@@ -77,6 +77,10 @@ class KafkaTools:
         assert status == 0, f"{tool} {' '.join(words)} ended with {status}:\n{output}"
         return output
 
+    def tried(self, tool: str, *words: str) -> tuple[int, str]:
+        """For what may have to be tried again: the exit status, and what the tool printed."""
+        return self.java(self._classes[tool], *words)
+
     def refused(self, tool: str, *words: str) -> str:
         status, output = self.java(self._classes[tool], *words)
         assert status != 0, f"{tool} {' '.join(words)} was not refused:\n{output}"

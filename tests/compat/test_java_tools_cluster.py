@@ -66,6 +66,22 @@ def test_the_quorum_and_its_features(three_nodes: MixedCluster) -> None:
     assert "FAILED" in three_nodes.tools.refused("FeatureCommand", *at, "upgrade", "--feature", f"{feature}=7").upper()
 
 
+def test_the_voters_come_to_stand_in_the_log(three_nodes: MixedCluster) -> None:
+    upgrade = ("FeatureCommand", "--bootstrap-server", three_nodes.bootstrap, "upgrade", "--feature", "kraft.version=1")
+    wait_until(lambda: three_nodes.tools.tried(*upgrade)[0] == 0, "every voter has told the leader about itself")
+    assert re.search(r"kraft\.version.*FinalizedVersionLevel: 1", three_nodes.tool("FeatureCommand", "describe"))
+    at = ("MetadataQuorumCommand", "--bootstrap-server", three_nodes.bootstrap)
+    (listed,) = re.findall(r"CurrentVoters:\s+(.*)", three_nodes.tools.run(*at, "describe", "--status"))
+    voters = {row["id"]: row["directoryId"] for row in json.loads(listed)}
+    assert sorted(voters) == [1, 2, 3]
+    gone = ("--controller-id", "3", "--controller-directory-id", voters[3])
+    assert "Removed" in three_nodes.tools.run(*at, "remove-controller", *gone)
+    added = three_nodes.tools.run(*at, "--command-config", str(three_nodes[3].properties), "add-controller")
+    assert "Added" in added
+    at_downgrade = ("FeatureCommand", "--bootstrap-server", three_nodes.bootstrap, "downgrade")
+    assert "FAILED" in three_nodes.tools.refused(*at_downgrade, "--feature", "kraft.version=0").upper()
+
+
 def test_partitions_are_moved_and_led_as_kafkas_tools_say(three_nodes: MixedCluster, tmp_path: Path) -> None:
     cluster, named = three_nodes, ("--topic", "moves")
     cluster.tool("TopicCommand", "--create", *named, "--replica-assignment", "1:2,2:3,3:1")

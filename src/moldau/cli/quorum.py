@@ -18,9 +18,14 @@ if TYPE_CHECKING:
     from moldau.client.admin.quorum import ControllerEndpoint, QuorumDescription, QuorumReplica
 
 _FIXED = (
-    "The voters of this cluster are fixed by controller.quorum.voters (kraft.version 0); they change only with that "
-    "setting, on every node."
+    "The voters of this cluster are fixed by controller.quorum.voters (kraft.version 0); `moldau quorum upgrade` lets "
+    "them change."
 )
+_UPGRADE_HELP = """\
+Raises kraft.version to 1: the voters, until now those of controller.quorum.voters, come to stand in the metadata log
+with their directories and addresses, and `add` and `remove` can change them. All of them have to run. There is no way
+back. Afterwards controller.quorum.bootstrap.servers takes the place of controller.quorum.voters, at each node's next
+restart."""
 _ADD_HELP = """\
 The controller has to run already and to follow the quorum; `moldau quorum describe` shows it as an observer.
 
@@ -50,7 +55,8 @@ def configure(parser: ArgumentParser) -> None:
     remove.add_argument(
         "--directory-id", metavar="ID", type=checked(uuid_from_text), help="if the id has voted from several disks"
     )
-    for command in (describe, add, remove):
+    upgrade = add_subcommand(commands, "upgrade", _upgrade, "let voters that are fixed change", _UPGRADE_HELP)
+    for command in (describe, add, remove, upgrade):
         add_json(command)
         add_connection(command)
 
@@ -124,7 +130,7 @@ def quorum_json(quorum: QuorumDescription) -> dict[str, Any]:
     }
 
 
-# ------------------------------------------------------------------------------------------------------ add and remove
+# --------------------------------------------------------------------------------------------- add, remove and upgrade
 
 
 def _add(options: Namespace) -> None:
@@ -169,6 +175,20 @@ def _remove(options: Namespace) -> None:
         except KafkaError as error:
             raise _in_words(error, options.id) from None
     _done(options, options.id, directory, "does not vote any more")
+
+
+def _upgrade(options: Namespace) -> None:
+    from moldau.client.admin.features import UpgradeType, update_features
+    from moldau.metadata.features import KRAFT_VERSION
+
+    with connect(options) as cluster:
+        outcome = cluster.run(update_features({KRAFT_VERSION: (UpgradeType.UPGRADE, 1)}))[KRAFT_VERSION]
+    if outcome is not None:
+        raise outcome
+    if options.json:
+        print_json({KRAFT_VERSION: 1})
+    else:
+        print("The voters stand in the metadata log and can change.")
 
 
 def _done(options: Namespace, voter: int, directory: Uuid, sentence: str) -> None:
