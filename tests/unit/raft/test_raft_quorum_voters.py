@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,3 +77,60 @@ def test_a_voter_is_added_and_another_removed(members: Members) -> None:
     # What a member knows after a restart stands in its log.
     members.kill(4)
     assert _voters(members.start(4)) == left
+
+
+def test_a_controller_joins_by_itself(members: Members) -> None:
+    members.start_all()
+    members.write("a")
+    members.start(4)
+    members.pass_time(10)
+    assert _voters(members.quorums[4]) == (1, 2, 3)
+    members.stop(4)
+    members.properties["controller.quorum.auto.join.enable"] = "true"
+    members.start(4)
+    # A broker is no controller, whatever its settings say.
+    members.start(11)
+    members.pass_time(10, lambda: all(_voters(quorum) == (1, 2, 3, 4) for quorum in members.quorums.values()))
+    assert members.quorums[4].is_voter
+    members.pass_time(10)
+    assert not [line for line in members.sent if line.startswith("11 ->") and line.endswith("ADD_RAFT_VOTER")]
+
+
+def test_a_voter_with_another_disk_joins_as_another(members: Members) -> None:
+    members.properties["controller.quorum.auto.join.enable"] = "true"
+    members.start_all()
+    leader = members.write("a")
+    lost = next(id for id in members.ids if id != leader.node_id)
+    members.kill(lost)
+    shutil.rmtree(members.path / str(lost))
+    anew = members.start(lost, disk=1)
+    key = ReplicaKey(lost, members.directory_id(lost, disk=1))
+    members.pass_time(15, lambda: anew.is_voter and key in [voter.key for voter in leader.voters.last])
+    members.pass_time(5, lambda: all(_voters(quorum) == (1, 2, 3) for quorum in members.quorums.values()))
+    members.all_have("a")
+
+
+def test_a_voter_tells_where_it_is_reached_now(members: Members) -> None:
+    members.start_all()
+    leader = members.write("a")
+    moved = next(id for id in members.ids if id != leader.node_id)
+    members.stop(moved)
+    members.properties["advertised.listeners"] = f"CONTROLLER://elsewhere:{moved}"
+    members.start(moved)
+    del members.properties["advertised.listeners"]
+
+    def known(quorum: RaftQuorum, id: int) -> str:
+        voter = quorum.voters.last.get(id)
+        assert voter is not None
+        return voter.endpoints[0].host
+
+    members.pass_time(10, lambda: all(known(quorum, moved) == "elsewhere" for quorum in members.quorums.values()))
+    # It is told once, and the leader writes it once.
+    end = leader.end_offset
+    members.pass_time(10)
+    assert leader.end_offset == end
+    # Who led before it moved tells the next one.
+    members.stop(leader.node_id)
+    members.properties["advertised.listeners"] = f"CONTROLLER://third:{leader.node_id}"
+    members.start(leader.node_id)
+    members.pass_time(10, lambda: all(known(q, leader.node_id) == "third" for q in members.quorums.values()))
