@@ -7,7 +7,8 @@ keep the others out, however much work it makes for itself. A turn that has serv
 were ready to the next ones, where they come first: meanwhile small requests that arrived are served on the express way.
 
 A timer is due when its time had come before the descriptors were asked: whatever had arrived by then is read first. So
-somebody who was kept waiting, because the loop was held up, is not taken for silent while his words lie unread.
+somebody who was kept waiting, because the loop was held up, is not taken for silent while his words lie unread. Timers
+that are due together have a while of each turn; the rest of them comes first among those of the next.
 
 Whoever holds the loop for long is named in the log: as a warning in a node; in a client's program, which shares the
 interpreter with its loop and may well hold it, only for those who want to know.
@@ -34,6 +35,8 @@ logger = logging.getLogger("moldau.runtime")
 EVENTS_PER_TURN: Final = 256
 # For so long those who are ready are served in one turn; a large batch takes about twice that.
 SERVING_SECONDS: Final = 0.0003
+# For so long timers that are due run in one turn: thousands may have been set for the same moment.
+TIMERS_SECONDS: Final = 0.001
 # One callback should take a few milliseconds at most; this is far beyond.
 HELD_SECONDS: Final = 0.1
 
@@ -297,16 +300,17 @@ class Reactor:
         return max(0.0, timers[0].when - time.monotonic())
 
     def _run_timers(self) -> None:
-        timers = self._timers
-        due: list[Timer] = []
-        while timers and timers[0].when <= self._heard:
-            due.append(heapq.heappop(timers))
-        for timer in due:
+        until = time.monotonic() + TIMERS_SECONDS
+        # Cancelling may put another list in the place of the one that is worked through.
+        while self._timers and self._timers[0].when <= self._heard:
+            timer = heapq.heappop(self._timers)
             callback, timer.callback = timer.callback, None
             if callback is None:
                 self._cancelled = max(0, self._cancelled - 1)
-            else:
-                self._run_all((callback,))
+                continue
+            self._run_all((callback,))
+            if time.monotonic() > until:
+                return
 
     def _run_from_threads(self) -> None:
         self._woken = False

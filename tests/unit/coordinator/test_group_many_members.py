@@ -25,7 +25,7 @@ from moldau.protocol.messages.leave_group import LeaveGroupRequest, MemberIdenti
 from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from moldau.slicing import run_whole
 
-MEMBERS = 20 * PIECE
+MEMBERS = 10 * PIECE
 SESSION_MS = 10_000
 REBALANCE_MS = 30_000
 

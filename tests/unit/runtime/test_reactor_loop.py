@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from moldau.runtime.reactor import Reactor
+from moldau.runtime.reactor import TIMERS_SECONDS, Reactor
 from moldau.runtime.workers import ThreadWorkers
 
 
@@ -84,6 +84,39 @@ def test_a_timer_may_cancel_one_that_is_due_as_well(loop: Reactor) -> None:
     time.sleep(0.001)
     loop.run()
     assert ran == []
+
+
+def test_timers_that_are_due_together_leave_room_for_others(loop: Reactor) -> None:
+    ran: list[str] = []
+
+    def long(name: str) -> None:
+        ran.append(name)
+        loop.call_soon(lambda: ran.append(f"after {name}"))
+        end = time.monotonic() + TIMERS_SECONDS
+        while time.monotonic() <= end:
+            pass
+
+    for name in ("a", "b", "c"):
+        loop.call_later(0.0, lambda name=name: long(name))  # type: ignore[misc]
+    loop.call_later(0.0, loop.stop)
+    loop.run()
+    assert ran == ["a", "after a", "b", "after b", "c", "after c"]
+
+
+def test_a_timer_may_cancel_very_many_that_are_due_as_well(loop: Reactor) -> None:
+    ran: list[str] = []
+    others = [loop.call_later(0.0, lambda: ran.append("cancelled")) for _ in range(200)]
+
+    def first() -> None:
+        for other in others:
+            other.cancel()
+        ran.append("first")
+
+    loop.call_later(-1.0, first)
+    loop.call_later(0.0, lambda: ran.append("last"))
+    loop.call_later(0.0, loop.stop)
+    loop.run()
+    assert ran == ["first", "last"]
 
 
 def test_many_cancelled_timers_are_forgotten(loop: Reactor) -> None:
