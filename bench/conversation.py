@@ -66,8 +66,8 @@ def read_answer(data: bytes, answer: type[Answer], version: int) -> Answer:
 class Conversation:
     """One connection, one request at a time."""
 
-    def __init__(self, address: tuple[str, int]) -> None:
-        self._socket = socket.create_connection(address, timeout=PATIENCE_SECONDS)
+    def __init__(self, address: tuple[str, int], patience: float = PATIENCE_SECONDS) -> None:
+        self._socket = socket.create_connection(address, timeout=patience)
 
     def __enter__(self) -> Self:
         return self

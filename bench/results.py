@@ -61,6 +61,7 @@ class Results:
         self.measurements: list[Measurement] = []
         self.reasons: dict[tuple[str, str], str] = {}  # by row and contender: why there is no number
         self.remarks: dict[tuple[str, str], str] = {}  # by row and contender: what to know of its numbers
+        self.unanswered: set[tuple[str, str]] = set()  # by row and contender: asked once, and once is enough
         self._index: dict[tuple[str, str], Measurement] = {}
 
     def add(self, chapter: str, row: str, metric: Metric, contender: str, *values: float) -> None:

@@ -16,7 +16,7 @@ from bench.frames import produce_frame
 from bench.load import Group
 from bench.results import Results, number
 from bench.rows.cluster import warm_cluster
-from bench.rows.row import KIB, MOST_ROW_WARMING, WINDOW_SECONDS, Plan, Row, load, one_record, topic
+from bench.rows.row import KIB, MOST_ROW_WARMING, WINDOW_SECONDS, Plan, Row, Unanswered, load, one_record, topic
 from bench.steady import TOLERANCE, Patience, Warmth, until_steady
 from moldau.protocol.records import Compression
 
@@ -185,12 +185,19 @@ def measure_all(run: Run, brokers: Stage, progress: Progress) -> None:
 
 def measure(run: Run, row: Row, contender: Contender, brokers: Stage) -> None:
     """A contender that fails a row is named in the table instead of left out, and not asked again."""
-    if (row.title, contender.name) in run.results.reasons:
+    key = row.title, contender.name
+    if key in run.results.reasons or key in run.results.unanswered:
         return
     try:
         found = found_by(row, contender, brokers, run.plan)
+    except Unanswered as unanswered:
+        run.results.unanswered.add(key)
+        run.results.remarks[key] = str(unanswered)
+        found = unanswered.numbers
+        # It may still be busy with it, and the next rows are about something else.
+        stop(brokers.broker(contender))
     except Exception as error:
-        run.results.reasons[row.title, contender.name] = failed(error)
+        run.results.reasons[key] = failed(error)
         return
     for metric in row.metrics:
         run.results.add(row.chapter, row.title, metric, contender.name, found[metric.name])

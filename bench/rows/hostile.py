@@ -1,7 +1,7 @@
 """Worst wait beside hostile requests: one client asks for too much, another for an empty Metadata every 20 ms.
 
 What counts is the longest wait of the second one. The first is answered, refused or cut off, as the broker likes; how
-long that took is told beside it.
+long that took is told beside it. Who does not answer at all within a minute is not asked again, and said to be so.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from bench import hostile
 from bench.contenders import Contender, Running
 from bench.conversation import Conversation
 from bench.results import Metric
-from bench.rows.row import Measure, Plan, Row, topic
+from bench.rows.row import Measure, Plan, Row, Unanswered, topic
 from bench.waiting import waiting
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.create_topics import (
@@ -39,17 +39,30 @@ BATCHES: dict[str, tuple[Callable[[], bytes], dict[str, str]]] = {
 }
 
 
-def wait_beside(broker: Running, act: Callable[[Conversation], object]) -> dict[str, float]:
-    with Conversation(broker.address) as conversation, waiting(broker.address) as found:
+# Far longer than anybody who answers takes.
+ANSWER_SECONDS = 60.0
+
+
+def wait_beside(
+    broker: Running, act: Callable[[Conversation], object], patience: float = ANSWER_SECONDS
+) -> dict[str, float]:
+    answered = True
+    with Conversation(broker.address, patience) as conversation, waiting(broker.address, patience) as found:
         time.sleep(0.2)
         began = time.perf_counter()
         try:
             act(conversation)
+        except TimeoutError:
+            answered = False
         except OSError:
             pass  # cut off, which is an answer too
         took = time.perf_counter() - began
         time.sleep(0.2)
-    return {"longest wait": found.milliseconds, "request": took * 1000}
+    numbers = {"longest wait": found.milliseconds, "request": took * 1000}
+    if not answered or not found.answered:
+        who = "the other client" if answered else "the request"
+        raise Unanswered(f"{who} was not answered within {patience:g} s", numbers)
+    return numbers
 
 
 def many(api: ApiKey, count: int) -> Measure:
@@ -126,11 +139,16 @@ def describing(number: int) -> Measure:
 
 def find_coordinator(broker: Running, group: str) -> None:
     """Waits until the broker answers for the group: the first question creates the topic groups are kept in."""
-    with Conversation(broker.address) as conversation:
-        while conversation.ask(FindCoordinatorRequest(key=group), 3, FindCoordinatorResponse).error_code:
+    deadline = time.monotonic() + ANSWER_SECONDS
+    with Conversation(broker.address, ANSWER_SECONDS) as conversation:
+        while time.monotonic() < deadline:
+            found = conversation.ask(FindCoordinatorRequest(key=group), 3, FindCoordinatorResponse)
+            if not found.error_code:
+                described = conversation.ask(DescribeGroupsRequest(groups=[group]), 5, DescribeGroupsResponse)
+                if not described.groups[0].error_code:
+                    return
             time.sleep(0.05)
-        while conversation.ask(DescribeGroupsRequest(groups=[group]), 5, DescribeGroupsResponse).groups[0].error_code:
-            time.sleep(0.05)
+    raise TimeoutError(f"nobody coordinates {group}")
 
 
 def joining(assignor: str, number: int) -> Measure:

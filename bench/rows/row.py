@@ -58,6 +58,14 @@ FreshMeasure = Callable[[Contender, Plan], dict[str, float]]
 ClusterMeasure = Callable[[Contender, RunningCluster, Plan], dict[str, float]]
 
 
+class Unanswered(Exception):
+    """What was measured all the same until patience ended."""
+
+    def __init__(self, what: str, numbers: dict[str, float]) -> None:
+        super().__init__(what)
+        self.numbers = numbers
+
+
 class Row(NamedTuple):
     """`measure` is given a broker that has been running for a while, `cluster` three nodes; `fresh` starts its own."""
 

@@ -231,7 +231,7 @@ class Fetcher:
         so it is asked again soon, and then less and less often."""
         if code not in _METADATA_ERRORS:
             return self._backoff()
-        pause = _METADATA_SECONDS * 2**following.behind_metadata
+        pause = _METADATA_SECONDS * (1 << following.behind_metadata)
         following.behind_metadata = min(following.behind_metadata + 1, _MOST_DOUBLINGS)
         return min(self._backoff(), self._fetchers.clock.monotonic() + pause)
 

@@ -1,14 +1,21 @@
 from __future__ import annotations
 
+import contextlib
+import socket
+import threading
 from pathlib import Path
 
 import pytest
+from bench import schedule
 from bench.__main__ import arguments, chosen_rows, names_in, wants_kafka
 from bench.contenders import Contender
+from bench.conversation import frame
 from bench.results import Metric, Results
 from bench.rows import BY_IMPORTANCE, EVERYTHING, FURTHER, ROWS, hostile, named
-from bench.rows.row import Plan, Row
+from bench.rows.row import Plan, Row, Unanswered
 from bench.schedule import Progress, Run, measure_all, minutes
+
+from moldau.protocol.messages.describe_groups import DescribeGroupsRequest
 
 METRIC = Metric("MB/s", "MB/s")
 
@@ -52,6 +59,67 @@ def test_who_fails_is_named_and_not_asked_again():
     measured(run)
     assert recorder.calls == ["moldau", "Kafka", "moldau", "moldau"]
     assert run.results.reasons == {("row", "Kafka"): "failed: RuntimeError: it fell over"}
+
+
+def test_who_does_not_answer_is_asked_once_and_begins_anew(monkeypatch):
+    asked, stopped = [], []
+
+    class Brokers:
+        def broker(self, contender):
+            return contender.name
+
+    def measure(contender, broker, plan):
+        asked.append(contender.name)
+        if contender.name == "Kafka":
+            raise Unanswered("the request was not answered within 60 s", {"MB/s": 7.0})
+        return {"MB/s": 1.0}
+
+    monkeypatch.setattr(schedule, "stop", stopped.append)
+    run = run_of([Row("C", "row", [METRIC], measure=measure, warmed=False)])
+    measure_all(run, Brokers(), Progress(run.estimate(), lambda line: None))
+    assert asked == ["moldau", "Kafka", "moldau", "moldau"]
+    assert stopped == ["Kafka"]
+    assert run.results.get("row", "MB/s").values == {"moldau": [1.0] * 3, "Kafka": [7.0]}
+    assert run.results.remarks == {("row", "Kafka"): "the request was not answered within 60 s"}
+
+
+class Mute:
+    """Answers every Metadata until it is asked for something else, which is never answered; nor is anything then."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = self._listener.getsockname()
+        self.silent = threading.Event()
+
+    def __enter__(self):
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_failure):
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=self._serve, args=[self._listener.accept()[0]], daemon=True).start()
+
+    def _serve(self, client):
+        with contextlib.suppress(OSError), client, client.makefile("rb") as incoming:
+            while len(head := incoming.read(4)) == 4:
+                asked = incoming.read(int.from_bytes(head, "big"))
+                if asked.startswith(b"\0\x0f"):
+                    self.silent.set()
+                elif not self.silent.is_set():
+                    client.sendall(b"\0\0\0\4\0\0\0\1")
+
+
+def test_a_broker_that_never_answers_does_not_hold_up_the_measurement():
+    request = frame(DescribeGroupsRequest(groups=["g"]), 5)
+    with Mute() as broker, pytest.raises(Unanswered, match="the request was not answered within 2 s") as raised:
+        hostile.wait_beside(broker, lambda conversation: conversation.send(request), patience=2.0)
+    assert raised.value.numbers["request"] >= 2000
+    assert raised.value.numbers["longest wait"] >= 2000
 
 
 def test_who_cannot_is_not_asked_and_costs_nothing():
