@@ -11,7 +11,7 @@ from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import DONE, FAILED, Failure
 from moldau.cli.placement import changed, current, without
 from moldau.cli.quantities import counted, format_size, parse_size
-from moldau.cli.reassignment import execute, show_plan
+from moldau.cli.reassignment import carry_out
 from moldau.cli.table import note, print_json, print_table
 from moldau.errors import KafkaError
 
@@ -187,13 +187,8 @@ def _drain(options: Namespace) -> int:
             racks = {broker.id: broker.rack for broker in description.brokers if not broker.fenced}
             after = without(before, racks, options.id)
         moves = changed(before, after)
-        show_plan(before, moves, options.json)
-        if not options.execute:
-            if moves and not options.json:
-                note("This is only the plan; --execute begins to move.")
-            return DONE
-        status = execute(cluster, before, moves, options.throttle)
-        if options.leaders and moves and status == DONE:
+        status = carry_out(cluster, before, moves, options)
+        if options.execute and options.leaders and moves and status == DONE:
             return _elect(cluster, list(moves))
         return status
 

@@ -73,13 +73,7 @@ def _reassign(options: Namespace) -> int:
         if options.cancel:
             return _cancel(cluster, options)
         before, after = _planned(cluster, options)
-        moves = changed(before, after)
-        show_plan(before, moves, options.json)
-        if not options.execute:
-            if moves and not options.json:
-                note("This is only the plan; --execute begins to move.")
-            return DONE
-        return execute(cluster, before, moves, options.throttle)
+        return carry_out(cluster, before, changed(before, after), options)
 
 
 def _check(options: Namespace) -> None:
@@ -168,6 +162,16 @@ def show_plan(before: Placement, moves: Placement, as_json: bool) -> None:
         dropped = [broker for broker in has if broker not in after]
         rows.append([where.topic, where.partition, has, after, copied, dropped])
     print_table(["TOPIC", "PARTITION", "NOW ON", "THEN ON", "COPIED TO", "DROPPED FROM"], rows)
+
+
+def carry_out(cluster: Cluster, before: Placement, moves: Placement, options: Namespace) -> int:
+    """Shows the plan, and begins to move if that was asked for."""
+    show_plan(before, moves, options.json)
+    if options.execute:
+        return execute(cluster, before, moves, options.throttle)
+    if moves and not options.json:
+        note("This is only the plan; --execute begins to move.")
+    return DONE
 
 
 def execute(cluster: Cluster, before: Placement, moves: Placement, rate: int | None) -> int:
