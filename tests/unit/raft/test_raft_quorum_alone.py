@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from controller_kit import ManualClock, ManualLoop, SeededRandom
+from held_workers import HeldWorkers
 
 from moldau.config.broker import BrokerConfig
 from moldau.errors import ErrorCode, KafkaError
@@ -64,22 +65,6 @@ class FailingDisk(RealDisk):
                 sync()
 
         return Guarded()
-
-
-class HeldWorkers:
-    """Jobs that run when the test says so."""
-
-    def __init__(self) -> None:
-        self.jobs: list[tuple[Callable[[], object], Callable[[object, BaseException | None], None]]] = []
-
-    def submit(self, job: Callable[[], object], done: Callable[[object, BaseException | None], None]) -> None:
-        self.jobs.append((job, done))
-
-    def run_one(self) -> None:
-        job, done = self.jobs.pop(0)
-        done(job(), None)
-
-    def close(self) -> None: ...
 
 
 class Room:

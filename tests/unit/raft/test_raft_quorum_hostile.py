@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from held_workers import HeldWorkers
 from raft_members import CLUSTER, Members, topic
 
 from moldau.deferred import Deferred
@@ -69,20 +69,6 @@ def test_a_piece_of_a_snapshot_without_a_size_ends_no_controller(members: Member
     members.all_have("a", "b")
 
 
-class HeldWorkers:
-    """A worker that begins when the test says so."""
-
-    def __init__(self) -> None:
-        self._jobs: list[tuple[Callable[[], Any], Callable[[Any, BaseException | None], None]]] = []
-
-    def submit(self, job: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
-        self._jobs.append((job, done))
-
-    def work(self) -> None:
-        for job, done in self._jobs:
-            done(job(), None)
-
-
 def test_a_snapshot_that_is_being_made_to_count_is_not_written_over(members: Members, tmp_path: Path) -> None:
     """Another leader may send the same one while a worker still checks the first: half of it must not get its name."""
     disk, workers = members.disk, HeldWorkers()
@@ -100,7 +86,7 @@ def test_a_snapshot_that_is_being_made_to_count_is_not_written_over(members: Mem
     transfer.save(SaveSnapshot(snapshot, 0, data[:50], is_last=False))
     members.loop.advance(0)
     assert settled == [None], "whoever sends it is asked again later"
-    workers.work()
+    workers.run_one()
     assert settled == [None, ()]
     assert (Path(log.directory) / made.id.file_name).read_bytes() == data
     assert log.end == snapshot

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from held_workers import HeldWorkers
 from in_process_node import InProcessNode, Wire, request_frame
 
 from malformed_batches import batch_of, record, sized, varint
@@ -27,28 +28,6 @@ from moldau.runtime.real import RealRuntime
 
 VERSION = 9
 LARGE = 2 << 20
-
-
-class HeldWorkers:
-    """Runs what was submitted when the test says so, on the thread of the loop: when a worker is done is chance."""
-
-    def __init__(self) -> None:
-        self.jobs: list[tuple[Callable[[], Any], Callable[[Any, BaseException | None], None]]] = []
-
-    def submit(self, job: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
-        self.jobs.append((job, done))
-
-    def run_one(self) -> None:
-        job, done = self.jobs.pop(0)
-        try:
-            result = job()
-        except Exception as error:
-            done(None, error)
-        else:
-            done(result, None)
-
-    def close(self) -> None:
-        self.jobs.clear()
 
 
 class Served:
