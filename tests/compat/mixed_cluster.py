@@ -10,7 +10,8 @@ import contextlib
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from java_tools import KafkaTools, free_ports
@@ -19,7 +20,6 @@ from node_process import MOLDAU
 CLUSTER_ID = "UJGknZGyd0ra95Lz8JamMg"
 QUORUM_VOTERS = "controller.quorum.voters"
 START_SECONDS = 90.0
-PATIENCE = 120.0
 # A node of Kafka's needs little memory here, and is up sooner without the second compiler.
 JAVA = (
     *("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m"),
@@ -40,14 +40,7 @@ SETTINGS: Mapping[str, str] = {
 }
 
 
-def wait_until(condition: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"it did not happen: {what}"
-        time.sleep(0.2)
-
-
-class MixedNode:
+class MixedNode(ABC):
     def __init__(self, number: int, roles: str, directory: Path, ports: Mapping[str, int]) -> None:
         self.number = number
         self.roles = roles
@@ -81,14 +74,14 @@ class MixedNode:
             del everything["inter.broker.listener.name"]
         self.properties.write_text("".join(f"{name}={value}\n" for name, value in everything.items()))
 
-    def format(self, *more: str) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def format(self, *more: str) -> None: ...
 
-    def command(self) -> list[str]:
-        raise NotImplementedError
+    @abstractmethod
+    def command(self) -> list[str]: ...
 
-    def has_started(self) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def has_started(self) -> bool: ...
 
     def begin(self) -> None:
         """Starts the process and waits for nothing: controllers need each other."""

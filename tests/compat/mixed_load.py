@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
-from mixed_cluster import PATIENCE, MixedCluster, wait_until
+from mixed_cluster import MixedCluster
+from patience import PATIENCE, wait_until
 
 
 class Writer:

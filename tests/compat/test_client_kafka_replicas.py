@@ -6,18 +6,18 @@ Three machines' worth of Java, so it is a long one; `tests/unit/client` has the 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from java_tools import ApacheKafka, KafkaTools, find_libs
+from patience import PATIENCE, wait_until
 
 from moldau import KafkaConsumer, KafkaProducer, TopicPartition, errors
 from moldau.admin import KafkaAdminClient, NewTopic
 
 pytestmark = pytest.mark.long
 
-PATIENCE = 120.0
 CLUSTER = "AAAAAAAAAAAAAAAAAAAAAQ"
 
 
@@ -86,13 +86,6 @@ def take(consumer: KafkaConsumer, count: int) -> list[bytes]:
         for records in consumer.poll(500).values():
             values += [record.value for record in records]
     return values
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.5)
 
 
 def state(cluster: ThreeNodes, where: TopicPartition) -> tuple[int, list[int]]:

@@ -6,18 +6,16 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE, wait_until
 
 from moldau import KafkaProducer
 from moldau.admin import KafkaAdminClient, NewTopic
 from moldau.testing import Cluster, Node
-
-PATIENCE = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -58,13 +56,6 @@ def gone_afterwards(cluster: Cluster, topic: str) -> Iterator[None]:
 
 def told(result: subprocess.CompletedProcess[bytes]) -> Any:
     return json.loads(result.stdout)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.1)
 
 
 def create(cluster: Cluster, topic: str, assignments: dict[int, list[int]], **settings: str) -> None:

@@ -7,15 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE, alive, wait_until
 
 from moldau import KafkaConsumer, KafkaProducer, TopicPartition
-
-PATIENCE = 120.0
 
 
 class Started:
@@ -60,17 +58,6 @@ def start() -> Iterator[Callable[..., Started]]:
 
 def node_pids(data: Path) -> list[int]:
     return [int(path.read_text()) for path in sorted(data.glob("node-*/pid"))]
-
-
-def alive(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1][:3]
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("nodes", [1, 3])

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 from java_tools import KafkaTools, find_libs, read_as_group, write_records
-from mixed_cluster import MixedCluster, wait_until
+from mixed_cluster import MixedCluster
 from mixed_load import wait_for_equal_replicas
+from patience import wait_until
 
 _libs = find_libs()
 pytestmark = [

@@ -18,9 +18,10 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from java_tools import KafkaTools, find_libs
-from mixed_cluster import MixedCluster, wait_until
+from mixed_cluster import MixedCluster
 from mixed_load import Writer, check, read_all, wait_for_equal_replicas, write_transactions
 from node_process import MOLDAU
+from patience import wait_until
 
 _libs = find_libs()
 pytestmark = [

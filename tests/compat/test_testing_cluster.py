@@ -8,33 +8,20 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE, alive, wait_until
 
 from moldau import KafkaProducer
 from moldau.errors import KafkaTimeoutError
 from moldau.testing import Cluster, NodeFailed
 from moldau.testing.plugin import moldau, moldau_cluster  # noqa: F401  fixtures
 
-PATIENCE = 60.0
-
 
 def directory_of(cluster: Cluster) -> Path:
     return cluster.nodes[0].directory.parent
-
-
-def alive(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1][:3]
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.05)
 
 
 def test_takes_records_and_leaves_no_trace() -> None:
