@@ -272,6 +272,7 @@ def check_copy(source: dict[int, list[Found]], copy: dict[int, list[Found]]) -> 
 
 
 def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    """Of what happens in other processes and threads, which can only be looked for."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

@@ -14,6 +14,7 @@ import sys
 import time
 
 GROUP, TRANSACTIONAL_ID = "copiers", "copier"
+# A pause in each transaction, so that a fault is likely to hit one in the middle.
 RECORDS, PAUSE = 200, 0.01
 PATIENCE = 60
 

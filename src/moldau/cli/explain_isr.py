@@ -123,6 +123,7 @@ def _partitions(cluster: Cluster, topic: str) -> list[PartitionOnPage]:
 
 
 def _disks(cluster: Cluster, brokers: Iterable[BrokerDescription]) -> dict[int, Sequence[LogDirectory]]:
+    """By broker; nothing of one that does not say."""
     from moldau.client.admin import describe_log_dirs
 
     asked = {

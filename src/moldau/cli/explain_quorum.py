@@ -211,7 +211,7 @@ def _configured(cluster: Cluster) -> str | None:
         try:
             values = cluster.run(describe_configs(resource, names), timeout=_KNOCK_SECONDS)
         except MoldauError:
-            continue
+            continue  # the next one says the same
         for value in sorted(values, key=lambda each: names.index(each.name)):
             if value.value:
                 return value.value

@@ -122,7 +122,7 @@ class Proxy:
             self._dropping = False
             for each in tuple(self._other):
                 self._end(each)
-        with contextlib.suppress(KeyError):
+        with contextlib.suppress(KeyError):  # it is registered, or not, as it should be
             if self._held and self._whose is None:
                 self._selector.unregister(self._listening)
             else:
