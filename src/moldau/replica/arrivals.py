@@ -82,16 +82,19 @@ class Arrivals:
 
     def _open_some(self, limit: int, seconds: float, changed: Mapping[Uuid, TopicDelta]) -> None:
         until = self._clock.monotonic() + seconds
-        while limit and self._clock.monotonic() <= until and (local := self._next()) is not None:
-            topic = changed.get(local.topic_id)
-            if topic is not None and local.topic_partition.partition in topic.partitions:
-                self._open(local)
-            else:
-                self._open_late(local)
-            limit -= 1
-        if self and not self._scheduled:
-            self._scheduled = True
-            self._loop.call_soon(self._continue)
+        try:
+            while limit and self._clock.monotonic() <= until and (local := self._next()) is not None:
+                topic = changed.get(local.topic_id)
+                if topic is not None and local.topic_partition.partition in topic.partitions:
+                    self._open(local)
+                else:
+                    self._open_late(local)
+                limit -= 1
+        finally:
+            # Also when one of them failed: nobody would ask for the others, which are followed and not read.
+            if self and not self._scheduled:
+                self._scheduled = True
+                self._loop.call_soon(self._continue)
 
     def _continue(self) -> None:
         self._scheduled = False

@@ -1,0 +1,46 @@
+"""Partitions that are to be opened, where one of them cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from moldau.metadata.image import PartitionRegistration
+from moldau.metadata.topics_delta import LocalPartition
+from moldau.replica.arrivals import Arrivals
+from moldau.runtime.clock import SystemClock
+from moldau.types import TopicPartition
+
+ID = bytes(15) + b"\x07"
+
+
+class Turns:
+    def __init__(self) -> None:
+        self.soon: list[Callable[[], None]] = []
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        self.soon.append(callback)
+
+
+def test_one_that_fails_holds_up_none_of_the_others() -> None:
+    """They may be followers: no request would ever ask for them."""
+    opened: list[int] = []
+
+    def open(local: LocalPartition) -> None:
+        if local.topic_partition.partition == 1:
+            raise ZeroDivisionError
+        opened.append(local.topic_partition.partition)
+
+    loop: Any = Turns()
+    arrivals = Arrivals(2, lambda topic_id, index: None, open, SystemClock(), loop)  # type: ignore[arg-type]
+    for index in range(4):
+        state = PartitionRegistration((1, 2), (ID, ID), (1, 2), 1, 3, 3)
+        arrivals.add(LocalPartition(TopicPartition("orders", index), ID, state))
+    loop.call_soon(arrivals.open_more)
+    failures = 0
+    while loop.soon:
+        try:
+            loop.soon.pop()()
+        except ZeroDivisionError:
+            failures += 1
+    assert (opened, failures) == ([0, 2, 3], 1)
