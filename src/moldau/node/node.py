@@ -45,8 +45,9 @@ Addresses = Sequence[tuple[str, int]]
 
 # Opening logs that takes longer than this is reported, and again each time it has passed.
 _PROGRESS_SECONDS: Final = 1.0
-# How often a broker looks whether it has followed the metadata log to its end.
+# How often a broker looks whether it has followed the metadata log to its end, and after how many looks it says so.
 _LOOK_SECONDS: Final = 0.02
+_LOOKS_UNTOLD: Final = 500
 # How long a shutdown waits: for the controller, whose word has to be written, and in a cluster for others to take over;
 # for requests in flight; for the logs to be closed, and once more for the one that is just being closed.
 _LEAVE_SECONDS: Final = 5.0
@@ -192,15 +193,23 @@ class Node:
         """Settles when this node has followed the metadata log to its end, as a leader has told it in this life; for
         the only voter that is now. What it remembers itself may be old: it would take logs for those of no topic."""
         done: Deferred[None] = Deferred()
+        looks = 0
 
         def look() -> None:
+            nonlocal looks
             if self._stopping or self.failure is not None:
                 return
             leads = self.services.controller is not None and self.services.controller.is_active
             if leads or 0 < self.quorum.told_high_watermark <= self.metadata.image.offset + 1:
                 done.resolve(None)
-            else:
-                self._runtime.loop.call_later(_LOOK_SECONDS, look)
+                return
+            looks += 1
+            if looks % _LOOKS_UNTOLD == 0:
+                # There is no end to this wait: the others may be started whenever somebody gets round to it.
+                leader = self.quorum.leader_id
+                whose = "no leader of the controllers is known" if leader < 0 else f"controller {leader} leads"
+                logger.warning("not ready after %.0f s: the metadata is not here (%s)", looks * _LOOK_SECONDS, whose)
+            self._runtime.loop.call_later(_LOOK_SECONDS, look)
 
         look()
         return done

@@ -49,9 +49,10 @@ BROKER_ONLY = {
 class Run:
     """A node in this thread; `during` runs beside it once it is ready and may ask it, on a thread of its own."""
 
-    def __init__(self, data: Path, settings: dict[str, str]) -> None:
+    def __init__(self, data: Path, settings: dict[str, str], cluster_id: str | None = None) -> None:
         self.runtime = RealRuntime()
-        self.node = Node(BrokerConfig.parse({"log.dirs": str(data), **settings}), self.runtime)
+        config = BrokerConfig.parse({"log.dirs": str(data), **settings})
+        self.node = Node(config, self.runtime, cluster_id=cluster_id)
         self.addresses: list[tuple[str, int]] = []
 
     def through(self, during: Callable[[Run], None] = lambda run: None) -> None:
@@ -227,3 +228,24 @@ def test_directories_of_another_cluster_are_refused(tmp_path: Path) -> None:
 def test_settings_that_contradict_each_other(tmp_path: Path, settings: dict[str, str], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         BrokerConfig.parse({"log.dirs": str(tmp_path), **settings})
+
+
+def test_a_broker_without_controllers_says_what_it_waits_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("moldau.node.node._LOOKS_UNTOLD", 2)
+    run = Run(tmp_path, BROKER_ONLY, "UJGknZGyd0ra95Lz8JamMg")
+    loop = run.runtime.loop
+
+    def look() -> None:
+        if "no leader of the controllers is known" in caplog.text:
+            run.node.shutdown(loop.stop)
+        else:
+            loop.call_later(0.01, look)
+
+    run.node.start(lambda addresses: None)
+    loop.call_soon(look)
+    try:
+        loop.run()
+    finally:
+        run.runtime.close()
