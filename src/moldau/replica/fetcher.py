@@ -138,11 +138,13 @@ class Fetcher:
         wanted: dict[PartitionKey, Asked] = {}
         pause: float | None = None
         throttle = self._fetchers.throttle
-        for key, following in self.partitions.items():
+        for key, following in list(self.partitions.items()):
             if following.resume_at > now:
                 pause = min(following.resume_at - now, pause or following.resume_at - now)
             elif following.sought or not following.is_forced:
                 continue  # whoever is asked, or the disk, wakes us
+            elif following.lacks_beginning:
+                self._seek(key, following)
             elif not following.in_sync and throttle.holds_back(following.partition):
                 pause = min(_THROTTLED_SECONDS, pause or _THROTTLED_SECONDS)
             else:
@@ -321,7 +323,9 @@ class Fetcher:
             return
         if error is None:
             try:
-                if not following.out_of_range(leader_start, leader_end):
+                if following.lacks_beginning:
+                    following.begin_with(leader_start)
+                elif not following.out_of_range(leader_start, leader_end):
                     error = MoldauError("it is where we go on")
             except StorageError as failure:
                 error = failure

@@ -98,11 +98,6 @@ class Following:
             # Nothing else in the answer counts until both logs agree.
             self.truncate_for(diverging.epoch, diverging.end_offset)
             return 0
-        if log.recovered.lost_beginning:
-            log.recovered.lost_beginning = False
-            if 0 <= data.log_start_offset < log.log_start_offset:
-                self._begin_anew(data.log_start_offset)
-                return 0
         appended = 0
         records = data.records
         if records and not isinstance(records, FileSlice):
@@ -111,17 +106,6 @@ class Following:
             self._take_over(data.high_watermark, data.log_start_offset)
         self.in_sync = self.partition.log.log_end_offset >= data.high_watermark
         return appended
-
-    def _begin_anew(self, leader_start: int) -> None:
-        """Our log lost the files of its beginning, and the leader has the records: as leader we would lose them."""
-        log, place = self.partition.log, self.partition.topic_partition
-        logger.warning(
-            "%s begins at offset %d after a crash, its leader at %d: all of it is fetched again",
-            place,
-            log.log_start_offset,
-            leader_start,
-        )
-        log.local.truncate_fully_and_start_at(leader_start)
 
     def _append(self, records: Buffer) -> Work[int]:
         appended = 0
@@ -185,6 +169,27 @@ class Following:
             logger.info("%s is cut from offset %d to %d", place, log.log_end_offset, offset)
         log.local.truncate_to(offset)
         self.changed = True
+
+    @property
+    def lacks_beginning(self) -> bool:
+        """Whether files at the beginning of our log may be gone. A fetch at its end would say that it has the records,
+        so the leader is first asked where its own log begins."""
+        return self.partition.log.recovered.lost_beginning
+
+    def begin_with(self, leader_start: int) -> None:
+        """The leader's log begins there. Where ours begins later the leader has records that we lost: as leader we
+        would lose them for good."""
+        log, place = self.partition.log, self.partition.topic_partition
+        log.recovered.lost_beginning = False
+        self.changed = True
+        if leader_start < log.log_start_offset:
+            logger.warning(
+                "%s begins at offset %d after a crash, its leader at %d: all of it is fetched again",
+                place,
+                log.log_start_offset,
+                leader_start,
+            )
+            log.local.truncate_fully_and_start_at(leader_start)
 
     def out_of_range(self, leader_start: int, leader_end: int) -> bool:
         """The leader has no record where we wanted to go on, and has told where its log begins and ends.

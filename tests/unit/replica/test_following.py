@@ -103,7 +103,11 @@ def test_a_log_that_lost_its_first_files_begins_anew(tmp_path: Path, leader_star
     stage.partition = Partition(TopicPartition("orders", 0), ID, stage.log, 2)
     stage.follow(1, 3)
     stage.following = Following(stage.partition, 1 << 20)
-    stage.take(high_watermark=4, log_start=leader_start)
+    assert stage.following.lacks_beginning
+    stage.following.begin_with(leader_start)
+    assert not stage.following.lacks_beginning
+    if kept:
+        stage.take(high_watermark=4, log_start=leader_start)
     assert (stage.log.log_start_offset, stage.log.log_end_offset) == ((leader_start, 4) if kept else (0, 0))
     stage.log.segments.release()
 
