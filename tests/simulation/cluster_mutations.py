@@ -11,6 +11,7 @@ from typing import Any
 
 from moldau.controller import lifecycle
 from moldau.controller.partitions import PartitionControl
+from moldau.coordinator.write_path import ShardWriter
 from moldau.raft import membership
 from moldau.raft.metadata_log import MetadataLog
 from moldau.replica.isr import IsrChanges
@@ -87,7 +88,10 @@ def keeps_producers_of_what_was_cut() -> Any:
     return _replaced(local_log, "rebuild_producers", lambda _: lambda *arguments: None)
 
 
-def coordinates_what_it_does_not_lead() -> Any:
+@contextmanager
+def coordinates_what_it_does_not_lead() -> Iterator[None]:
+    """A coordinator neither gives up the partitions it lost nor looks whether it still leads them."""
+
     def make(original: Any) -> Any:
         def on_image(self: CoordinatorLeadership, delta: Any, image: Any) -> None:
             with ExitStack() as stack:
@@ -97,7 +101,10 @@ def coordinates_what_it_does_not_lead() -> Any:
 
         return on_image
 
-    return _replaced(CoordinatorLeadership, "on_image", make)
+    with ExitStack() as stack:
+        stack.enter_context(_replaced(CoordinatorLeadership, "on_image", make))
+        stack.enter_context(_replaced(ShardWriter, "leads", lambda _: property(lambda self: True)))
+        yield
 
 
 def takes_markers_of_an_old_coordinator() -> Any:
@@ -118,9 +125,11 @@ def elects_whoever_lost_records() -> Any:
 
 
 def takes_the_log_of_a_deleted_topic() -> Any:
-    def make(_: Any) -> Any:
+    """The log that lies in the place of a topic is taken for its own."""
+
+    def make(original: Any) -> Any:
         def open_log(self: Any, place: Any, topic_id: Any, config: Any) -> Any:
-            return self._logs.get(place) or self._logs.get_or_create(place, topic_id, config)
+            return self._logs.get(place) or original(self, place, topic_id, config)
 
         return open_log
 

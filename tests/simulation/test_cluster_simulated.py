@@ -27,6 +27,7 @@ FAILED_ONCE = {
     "a start on a full disk": (467,),
     "logs opened with metadata of long ago": (8,),
     "a log without records behind its snapshot, in an earlier epoch": (803,),
+    "an in-sync replica that finds out that it lost its beginning": (1006,),
 }
 
 

@@ -24,7 +24,13 @@ _LONGEST_PAUSE: Final = 1.0
 
 
 class SimulatedClient:
-    def __init__(self, runtime: SimulatedRuntime, bootstrap: Sequence[tuple[str, int]], client_id: str) -> None:
+    def __init__(
+        self,
+        runtime: SimulatedRuntime,
+        bootstrap: Sequence[tuple[str, int]],
+        client_id: str,
+        request_seconds: float = _REQUEST_SECONDS,
+    ) -> None:
         self._runtime = runtime
         chance = runtime.random.fork(client_id)
         pause = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE, jitter=0.5, chance=chance.fraction)
@@ -34,7 +40,7 @@ class SimulatedClient:
             runtime.network,
             runtime.clock,
             client_id=client_id,
-            request_timeout=_REQUEST_SECONDS,
+            request_timeout=request_seconds,
             backoff=pause,
             reconnect=pause,
             shuffled=chance.shuffle,

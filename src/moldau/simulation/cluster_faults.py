@@ -16,16 +16,18 @@ from functools import partial
 from typing import Final
 
 from moldau.simulation.chance import SeededRandom
+from moldau.simulation.cluster_aim import Aim
+from moldau.simulation.cluster_weather import Seconds, Weather
 from moldau.simulation.loop import SimulatedLoop
 from moldau.simulation.network import Fabric
 from moldau.simulation.world import Machine
 
-_REST_SECONDS: Final = (0.5, 8.0)
-_FAULT_SECONDS: Final = (0.2, 15.0)
-# How long it takes until a machine is switched on again.
-_DOWN_SECONDS: Final = (0.1, 12.0)
+_BROKER_PORT: Final = 9092
+_CONTROLLER_PORT: Final = 9093
+# How long a fault waits for the moment it is meant for.
+_LONGEST_WAIT_US: Final = 5_000_000
 # What a controller cannot tell from a loss of records.
-_UNCLEAN: Final = frozenset({"kill", "kill all", "wrong clock"})
+_UNCLEAN: Final = frozenset({"kill", "kill all", "wrong clock", "kill a leader alone", "kill a voter"})
 
 
 class Faults:
@@ -38,6 +40,8 @@ class Faults:
         loop: SimulatedLoop,
         chance: SeededRandom,
         healthy: Callable[[], bool],
+        aim: Aim,
+        weather: Weather,
         count: int,
     ) -> None:
         self._machines = machines
@@ -45,34 +49,44 @@ class Faults:
         self._loop = loop
         self._chance = chance
         self._healthy = healthy
+        self._aim = aim
+        self._weather = weather
         self._left = count
         self._busy = 0
         # A machine has lost what it held, and not all of it has been replaced yet, as far as is known.
         self._wounded = False
         # What was done, in order, for whoever looks at a run.
         self.done: list[str] = []
-        self._kinds: list[tuple[str, Callable[[], None]]] = [
-            ("kill", self._kill),
-            ("kill", self._kill),
-            ("stop", self._stop),
-            ("pause", self._pause),
-            ("cut off", self._cut_off),
-            ("cut one way", self._cut_one_way),
-            ("kill all", self._kill_all),
-            ("lose power", self._lose_power),
-            ("lose disk", self._lose_disk),
-            ("slow network", self._slow_network),
-            ("dropped connections", self._drop_connections),
-            ("full disk", self._full_disk),
-            ("wrong clock", self._wrong_clock),
-        ]
+        # What waits for its moment: whether that is now, what to do then, and the last moment to wait for.
+        self._awaited: list[tuple[Callable[[], Machine | None], Callable[[Machine], None], float]] = []
+        self._kinds: dict[str, Callable[[], None]] = {
+            "kill": self._kill,
+            "stop": self._stop,
+            "pause": self._pause,
+            "cut off": self._cut_off,
+            "cut one way": self._cut_one_way,
+            "kill all": self._kill_all,
+            "lose power": self._lose_power,
+            "lose disk": self._lose_disk,
+            "slow network": self._slow_network,
+            "dropped connections": self._drop_connections,
+            "full disk": self._full_disk,
+            "wrong clock": self._wrong_clock,
+            "cut replication": self._cut_replication,
+            "cut from controllers": self._cut_from_controllers,
+            "kill a leader alone": self._kill_a_leader_alone,
+            "pause a coordinator": self._pause_a_coordinator,
+            "kill a voter": self._kill_a_voter,
+            "elect preferred": aim.elect_preferred,
+            "reassign": aim.reassign,
+        }
 
     @property
     def over(self) -> bool:
         return self._left == 0 and self._busy == 0
 
     def begin(self) -> None:
-        self._loop.call_later(self._between(*_REST_SECONDS), self._next)
+        self._loop.call_later(self._between(*self._weather.rest), self._next)
 
     def stop(self) -> None:
         """No further ones; what is under way ends by itself."""
@@ -84,29 +98,42 @@ class Faults:
         if self._wounded and self._busy == 0 and self._healthy():
             self._wounded = False
         if self._busy < 2:
-            name, fault = self._chance.choice(self._kinds)
+            name = self._chance.choice(self._weather.kinds)
             if not (self._wounded and name in _UNCLEAN):
                 self._left -= 1
                 self.done.append(name)
-                fault()
+                self._kinds[name]()
         self.begin()
+
+    def look(self) -> None:
+        """After every event: whether the moment has come that somebody waits for."""
+        for each in list(self._awaited):
+            moment, act, last = each
+            machine = moment()
+            if machine is not None:
+                self._awaited.remove(each)
+                self._busy -= 1
+                act(machine)
+            elif self._loop.now_us > last:
+                self._awaited.remove(each)
+                self._busy -= 1
 
     # --------------------------------------------------------------------------------------------------- processes
 
     def _kill(self) -> None:
         machine = self._some()
         machine.kill()
-        self._later(_DOWN_SECONDS, lambda: _switch_on(machine))
+        self._later(self._weather.down, lambda: _switch_on(machine))
 
     def _kill_all(self) -> None:
         for machine in self._machines:
             machine.kill()
-            self._later(_DOWN_SECONDS, partial(_switch_on, machine))
+            self._later(self._weather.down, partial(_switch_on, machine))
 
     def _stop(self) -> None:
         machine = self._some()
         machine.stop()
-        self._later((8.0, 20.0), lambda: self._restart(machine))
+        self._later(self._weather.stop, lambda: self._restart(machine))
 
     def _restart(self, machine: Machine) -> None:
         if machine.is_stopping and self._wounded:
@@ -120,7 +147,50 @@ class Faults:
     def _pause(self) -> None:
         machine = self._some()
         machine.pause()
-        self._later(_FAULT_SECONDS, machine.go_on)
+        self._later(self._weather.fault, machine.go_on)
+
+    def _kill_a_leader_alone(self) -> None:
+        """Of which all followers fell out of sync, because the network between them was cut."""
+        leader = self._aim.leader()
+        if leader is None:
+            return
+        self._cut_between(leader, _BROKER_PORT)
+        self._later((self._weather.lag + 0.5, self._weather.lag + 2.0), lambda: self._kill_cut_off(leader))
+
+    def _kill_cut_off(self, machine: Machine) -> None:
+        self._fabric.mend()
+        if self._wounded:
+            return
+        machine.kill()
+        self._later(self._weather.down, lambda: _switch_on(machine))
+
+    def _pause_a_coordinator(self) -> None:
+        """That has decided a transaction and not told all partitions; until another has taken its place."""
+
+        def act(machine: Machine) -> None:
+            machine.pause()
+            self._later((1.1 * self._weather.session, 2.5 * self._weather.session), machine.go_on)
+
+        self._await(self._aim.completing, act)
+
+    def _kill_a_voter(self) -> None:
+        """That has just voted, because the leader was stopped; it is back at once."""
+        leader = self._aim.controller()
+        if leader is None:
+            return
+
+        def act(machine: Machine) -> None:
+            if not self._wounded:
+                machine.kill()
+                self._later((0.0, 0.1), lambda: _switch_on(machine))
+
+        leader.pause()
+        self._later((1.0, 3.0), leader.go_on)
+        self._await(self._aim.voted, act)
+
+    def _await(self, moment: Callable[[], Machine | None], act: Callable[[Machine], None]) -> None:
+        self._busy += 1
+        self._awaited.append((moment, act, self._loop.now_us + _LONGEST_WAIT_US))
 
     # ----------------------------------------------------------------------------------------------------- machines
 
@@ -130,7 +200,7 @@ class Faults:
         machine = self._some()
         self._wounded = True
         machine.lose_power()
-        self._later(_DOWN_SECONDS, lambda: _switch_on(machine))
+        self._later(self._weather.down, lambda: _switch_on(machine))
 
     def _lose_disk(self) -> None:
         if not self._alone():
@@ -138,7 +208,7 @@ class Faults:
         machine = self._some()
         self._wounded = True
         machine.lose_disk()
-        self._later(_DOWN_SECONDS, lambda: _switch_on(machine))
+        self._later(self._weather.down, lambda: _switch_on(machine))
 
     def _alone(self) -> bool:
         """Nothing else is wrong: this machine's records are on the others, too."""
@@ -165,7 +235,7 @@ class Faults:
         machine = self._some()
         machine.ahead_ms = self._chance.between(-3_600_000, 3_600_000)
         machine.kill()
-        self._later(_DOWN_SECONDS, lambda: _switch_on(machine))
+        self._later(self._weather.down, lambda: _switch_on(machine))
 
     # ------------------------------------------------------------------------------------------------------ network
 
@@ -178,7 +248,7 @@ class Faults:
             others = others[:1]
         for other in others:
             self._fabric.cut(machine.host, other)
-        self._later(_FAULT_SECONDS, self._fabric.mend)
+        self._later(self._weather.fault, self._fabric.mend)
 
     def _cut_one_way(self) -> None:
         machine = self._some()
@@ -187,7 +257,25 @@ class Faults:
                 inward = self._chance.happens(0.5)
                 ends = (other.host, machine.host) if inward else (machine.host, other.host)
                 self._fabric.cut(*ends, one_way=True)
-        self._later(_FAULT_SECONDS, self._fabric.mend)
+        self._later(self._weather.fault, self._fabric.mend)
+
+    def _cut_replication(self) -> None:
+        """A leader and its followers; clients and controllers reach them all."""
+        leader = self._aim.leader()
+        if leader is not None:
+            self._cut_between(leader, _BROKER_PORT)
+            self._later((self._weather.lag, 3 * self._weather.lag), self._fabric.mend)
+
+    def _cut_from_controllers(self) -> None:
+        """Longer than it takes to be fenced; clients and followers still reach it."""
+        machine = self._aim.leader() or self._some()
+        self._cut_between(machine, _CONTROLLER_PORT)
+        self._later((self._weather.session, 2.5 * self._weather.session), self._fabric.mend)
+
+    def _cut_between(self, machine: Machine, port: int) -> None:
+        for other in self._machines:
+            if other is not machine:
+                self._fabric.cut(machine.host, other.host, port=port)
 
     def _slow_network(self) -> None:
         self._fabric.slow_chance = 0.5
@@ -195,7 +283,7 @@ class Faults:
         def usual() -> None:
             self._fabric.slow_chance = 0.02
 
-        self._later(_FAULT_SECONDS, usual)
+        self._later(self._weather.fault, usual)
 
     def _drop_connections(self) -> None:
         self._fabric.drop_chance = 0.02
@@ -203,14 +291,14 @@ class Faults:
         def usual() -> None:
             self._fabric.drop_chance = 0.0
 
-        self._later(_FAULT_SECONDS, usual)
+        self._later(self._weather.fault, usual)
 
     # ------------------------------------------------------------------------------------------------------ details
 
     def _some(self) -> Machine:
         return self._chance.choice(self._machines)
 
-    def _later(self, seconds: tuple[float, float], end: Callable[[], None]) -> None:
+    def _later(self, seconds: Seconds, end: Callable[[], None]) -> None:
         self._busy += 1
 
         def over() -> None:

@@ -24,8 +24,10 @@ from moldau.client.conversation import Conversation, Learn, Pause, retrying
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.simulation.client import SimulatedClient
+from moldau.simulation.cluster_aim import Aim
 from moldau.simulation.cluster_faults import Faults
 from moldau.simulation.cluster_watch import MIN_IN_SYNC, Watch
+from moldau.simulation.cluster_weather import Weather, draw_weather
 from moldau.simulation.copier import Copier
 from moldau.simulation.ledger import Broken, Ledger
 from moldau.simulation.loop import Stuck
@@ -57,10 +59,11 @@ _LONGEST_SECONDS: Final = 7200.0
 _RECOVERY_SECONDS: Final = 300.0
 
 
-def node_settings(number: int, nodes: int) -> dict[str, str]:
-    voters = ",".join(f"{each}@node-{each}:9093" for each in range(1, nodes + 1))
+def node_settings(number: int, weather: Weather) -> dict[str, str]:
+    voters = ",".join(f"{each}@node-{each}:9093" for each in range(1, weather.nodes + 1))
     return {
         **_SETTINGS,
+        **weather.settings,
         "node.id": str(number),
         "listeners": f"PLAINTEXT://node-{number}:9092,CONTROLLER://node-{number}:9093",
         "controller.quorum.voters": voters,
@@ -78,16 +81,21 @@ class ClusterReport:
     transactions: int = 0
     failovers: int = 0
     steps: int = 0
+    weather: str = ""
+    nodes: int = 0
     faults: list[str] = field(default_factory=list)
 
 
 class ClusterScenario:
-    def __init__(self, world: World, *, nodes: int = 3, requests: int = 40, faults: int = 6) -> None:
+    def __init__(
+        self, world: World, *, nodes: int = 3, requests: int = 40, faults: int = 6, weather: str | None = None
+    ) -> None:
         self._world = world
         self._chance = world.chance.fork("scenario")
+        self._weather = draw_weather(self._chance.fork("weather"), nodes, weather)
         self._machines: list[Machine] = [
-            world.machine(f"node-{number}", node_settings(number, nodes), cluster_id=CLUSTER_ID)
-            for number in range(1, nodes + 1)
+            world.machine(f"node-{number}", node_settings(number, self._weather), cluster_id=CLUSTER_ID)
+            for number in range(1, self._weather.nodes + 1)
         ]
         self._watch = Watch(self._machines)
         self._client_process = world.process("client")
@@ -97,16 +105,20 @@ class ClusterScenario:
         self._producing = 0
         self._reading = True
         self._seen: dict[tuple[TopicPartition, int], bytes] = {}
+        self._source = [TopicPartition(SOURCE, index) for index in range(_PARTITIONS)]
+        self._copy = [TopicPartition(COPY, index) for index in range(_PARTITIONS)]
+        chance = self._chance.fork("faults")
+        aim = Aim(self._machines, self._watch, self._client("operator"), chance.fork("aim"), self._source)
         self._faults = Faults(
             self._machines,
             world.fabric,
             self._client_process.loop,
-            self._chance.fork("faults"),
+            chance,
             lambda: self._watch.in_sync,
+            aim,
+            self._weather,
             faults,
         )
-        self._source = [TopicPartition(SOURCE, index) for index in range(_PARTITIONS)]
-        self._copy = [TopicPartition(COPY, index) for index in range(_PARTITIONS)]
 
     def run(self) -> ClusterReport:
         world = self._world
@@ -119,7 +131,7 @@ class ClusterScenario:
         work = [self._start_producer(f"p{number}") for number in range(2)]
         copying = self._client("copier").start(copier.run(), _LONGEST_SECONDS)
         follower = self._client("reader").start(self._follow(), _LONGEST_SECONDS)
-        reborn = Reborn(self._chance.fork("reborn"), _creating, _deleting)
+        reborn = Reborn(self._chance.fork("reborn"), _creating, _deleting, self._somebody_is_away)
         work.append(self._client("reborn").start(reborn.run(_LIVES), _LONGEST_SECONDS))
         self._faults.begin()
         self._until("the producers", lambda: self._faults.over and all(o.settled for o in work), _LONGEST_SECONDS)
@@ -140,12 +152,15 @@ class ClusterScenario:
             copier.committed + copier.aborted,
             self._watch.failovers,
             world.schedule.steps,
+            self._weather.name,
+            len(self._machines),
             self._faults.done,
         )
 
     def _until(self, what: str, done: Callable[[], bool], seconds: float) -> None:
         def looked() -> bool:
-            self._watch.look()
+            self._watch.look(self._world.schedule.last)
+            self._faults.look()
             return done()
 
         try:
@@ -166,7 +181,10 @@ class ClusterScenario:
     # --------------------------------------------------------------------------------------------------- workload
 
     def _client(self, name: str) -> SimulatedClient:
-        return SimulatedClient(self._client_process, self._bootstrap, name)
+        return SimulatedClient(self._client_process, self._bootstrap, name, self._weather.request_seconds)
+
+    def _somebody_is_away(self) -> bool:
+        return self._faults.over or not all(machine.is_serving for machine in self._machines)
 
     def _start_producer(self, name: str) -> Deferred[Any]:
         producer = Producer(
@@ -282,6 +300,9 @@ def _check_outcome(_value: object, error: BaseException | None) -> None:
         raise Violation(f"a client gave up: {error}") from error
 
 
-def run_cluster(seed: int | str, *, nodes: int = 3, requests: int = 40, faults: int = 6) -> ClusterReport:
+def run_cluster(
+    seed: int | str, *, nodes: int = 3, requests: int = 40, faults: int = 6, weather: str | None = None
+) -> ClusterReport:
+    """`weather` names one; without a name the seed chooses."""
     with World(seed) as world:
-        return ClusterScenario(world, nodes=nodes, requests=requests, faults=faults).run()
+        return ClusterScenario(world, nodes=nodes, requests=requests, faults=faults, weather=weather).run()

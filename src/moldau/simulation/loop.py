@@ -51,6 +51,8 @@ class Schedule:
         self.clock = clock
         self.failures: list[BaseException] = []
         self.steps = 0
+        # Whose event was the last one.
+        self.last: SimulatedLoop | None = None
         self._events: list[Event] = []
         self._order = 0
         self._at_once = 0
@@ -79,6 +81,7 @@ class Schedule:
             callback, event.callback = event.callback, None
             self._move_to(event.when_us)
             self.steps += 1
+            self.last = event.loop
             try:
                 callback()
             except PowerCut:

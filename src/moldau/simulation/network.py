@@ -66,8 +66,8 @@ class Fabric:
     def __init__(self, chance: SeededRandom) -> None:
         self._chance = chance
         self._listeners: dict[tuple[str, int], SimulatedListener] = {}
-        # From a host to another, each way by itself.
-        self._cuts: set[tuple[str, str]] = set()
+        # From a host to another, each way by itself; to one port of either, or (0) to all.
+        self._cuts: set[tuple[str, str, int]] = set()
         self._held: list[tuple[SimulatedTransport, bytes | None]] = []
         self._open: dict[SimulatedTransport, None] = {}
         self._next_port = _FIRST_FREE_PORT
@@ -76,11 +76,12 @@ class Fabric:
 
     # ------------------------------------------------------------------------------------------------ bad days
 
-    def cut(self, one: str, other: str, *, one_way: bool = False) -> None:
-        """Nothing passes between two hosts until `mend`; one way: nothing from the first to the second."""
-        self._cuts.add((one, other))
+    def cut(self, one: str, other: str, *, one_way: bool = False, port: int = 0) -> None:
+        """Nothing passes between two hosts until `mend`; one way: nothing from the first to the second. With a port:
+        nothing of the connections to it."""
+        self._cuts.add((one, other, port))
         if not one_way:
-            self._cuts.add((other, one))
+            self._cuts.add((other, one, port))
 
     def mend(self) -> None:
         self._cuts.clear()
@@ -153,7 +154,7 @@ class Fabric:
 
     def carry(self, end: SimulatedTransport, data: bytes | None) -> None:
         """Brings bytes, or the news that there will be no more, to `end`."""
-        if (end.peer[0], end.local[0]) in self._cuts:
+        if self._cuts and self._is_cut(end.peer, end.local):
             self._held.append((end, data))
             return
         if self.drop_chance and self._chance.happens(self.drop_chance):
@@ -168,8 +169,7 @@ class Fabric:
     def _find(self, caller: SimulatedTransport) -> None:
         if not caller.is_open:
             return
-        here, there = caller.local[0], caller.peer[0]
-        if (here, there) in self._cuts or (there, here) in self._cuts:
+        if self._is_cut(caller.local, caller.peer) or self._is_cut(caller.peer, caller.local):
             caller.loop.call_later(1.0, lambda: self._find(caller))
             return
         listener = self._listeners.get(caller.peer)
@@ -177,6 +177,11 @@ class Fabric:
             caller.broken(f"nobody listens at {caller.peer[0]}:{caller.peer[1]}")
         else:
             listener.loop.call_soon(lambda: listener.knock(caller))
+
+    def _is_cut(self, sender: tuple[str, int], receiver: tuple[str, int]) -> bool:
+        hosts = sender[0], receiver[0]
+        # Whoever connects does it from a port above those that are listened at.
+        return (*hosts, 0) in self._cuts or (*hosts, min(sender[1], receiver[1])) in self._cuts
 
     def _gone(self, end: SimulatedTransport) -> None:
         self._open.pop(end, None)

@@ -25,21 +25,26 @@ WHERE: Final = TopicPartition(TOPIC, 0)
 # Small, so that a short life has several segments.
 SMALL: Final[dict[str, str]] = {"internal.segment.bytes": "2500"}
 FORCED: Final[dict[str, str]] = {"flush.messages": "1", **SMALL}
+# How often a life waits for a node to be away.
+_PATIENCE: Final = 60
 _COMPACTED: Final[dict[str, str]] = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", **FORCED}
 
 
 class Reborn:
-    """`create` and `delete` are the scenario's, which notes what topics there are."""
+    """`create` and `delete` are the scenario's, which notes what topics there are. A life ends when some node is
+    `away`: it finds the next topic in the place of the one it knew."""
 
     def __init__(
         self,
         chance: SeededRandom,
         create: Callable[[str, int, dict[str, str]], Conversation[None]],
         delete: Callable[[str], Conversation[None]],
+        away: Callable[[], bool] = lambda: True,
     ) -> None:
         self._chance = chance
         self._create = create
         self._delete = delete
+        self._away = away
         self._ledger: Ledger | None = None
         self._compacted = False
         self._deleted_up_to = 0
@@ -55,6 +60,10 @@ class Reborn:
             if number < lives - 1:
                 yield from self.check()
                 self._ledger = None
+                for _ in range(_PATIENCE):
+                    if self._away():
+                        break
+                    yield Pause(2, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
                 yield from self._delete(TOPIC)
 
     def _live(self, name: str) -> Conversation[None]:

@@ -118,7 +118,7 @@ class Machine:
         self.settings = dict(settings)
         # Of its wall clock before the world's.
         self.ahead_ms = 0
-        self._disks = 0
+        self.disks = 0
         # What is done to a node before it starts, such as to watch it.
         self.prepare: Callable[[Node], None] = lambda node: None
         self.disk = self._new_disk()
@@ -132,8 +132,8 @@ class Machine:
         self._failure: BaseException | None = None
 
     def _new_disk(self) -> SimulatedDisk:
-        self._disks += 1
-        name = f"{self.host}/disk" + (f"/{self._disks}" if self._disks > 1 else "")
+        self.disks += 1
+        name = f"{self.host}/disk" + (f"/{self.disks}" if self.disks > 1 else "")
         disk = SimulatedDisk(self._world.clock, self._world.chance.fork(name))
         for directory in self.settings["log.dirs"].split(","):
             # Made by whoever set the machine up, long ago.
