@@ -37,6 +37,13 @@ class PartitionLog(Protocol):
         """
         ...
 
+    def append_run(
+        self, partition: TopicPartition, batch: bytearray, records: int, now_ms: int, leader_epoch: int
+    ) -> int | None:
+        """The same for a batch of so many records of this moment, where the partition has runs: it counts when this
+        returns. None if it has to be appended the other way; then nothing was written."""
+        ...
+
     def check_marker(
         self, partition: TopicPartition, producer_id: int, producer_epoch: int, transaction_version: int
     ) -> None:

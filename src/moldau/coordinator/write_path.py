@@ -3,9 +3,8 @@
     decide (records, response) -> replay -> append one batch -> [high watermark] -> response
 
 Operations on a shard run one at a time, in the order they were asked for. One may take long (a group over ten thousand
-topics, offsets of ten thousand groups): then deciding, encoding and replaying go on in slices, and those behind it wait
-while the loop serves everybody else. If the append fails, the timeline takes the change back and the caller gets the
-error, so memory and log never differ.
+topics): then deciding, encoding and replaying go on in slices, and those behind it wait while the loop serves everybody
+else. If the append fails, the timeline takes the change back and the caller gets the error: memory and log never differ.
 
 A writer belongs to one leader epoch of its partition. It appends in that epoch and in no other, and once the partition
 is led in another one, or elsewhere, nobody is answered from its shard: not those who wait, nor those who come.
@@ -21,15 +20,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 from moldau.coordinator.log_errors import coordinator_error, unexpected_error
 from moldau.coordinator.partition_log import PartitionLog
 from moldau.coordinator.record_framing import EncodedBatch, batches
-from moldau.coordinator.shard import (
-    CoordinatorRecord,
-    Outcome,
-    Result,
-    Shard,
-    ShardContext,
-    TimeoutOperation,
-    decided,
-)
+from moldau.coordinator.shard import CoordinatorRecord, Outcome, Result, Shard, ShardContext, TimeoutOperation, decided
 from moldau.coordinator.timers import ShardTimers
 from moldau.deferred import Deferred, ready
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
@@ -176,15 +167,24 @@ class ShardWriter(Generic[S]):
         """Whether an operation asked for now has its turn at once; and nothing has to be done to its batch."""
         return not self._running and not self.closed and not self._compression
 
-    def write_encoded(self, batch: bytes, replay: Callable[[int], None]) -> Deferred[None] | None:
+    def write_encoded(
+        self, batch: bytes, records: int, now_ms: int, replay: Callable[[int], None]
+    ) -> Deferred[None] | None:
         """A change that was decided and encoded in one go, for a writer that is `idle`; `replay` is told the offset of
-        its first record. None if it is committed already, else what comes of it.
-
-        KafkaError if the log refuses it; then nothing has changed.
-        """
+        its first record. None if it is committed already, else what comes of it. KafkaError if the log refuses it; then
+        nothing has changed."""
+        before = self.last_written
         self._running = True
         try:
-            before = self.last_written
+            if self.committed >= before and not self._waiting:
+                # Where it counts as soon as it is written it is applied only then: nothing has to be taken back.
+                end = self._log.append_run(self.partition, bytearray(batch), records, now_ms, self.epoch)
+                if end is not None:
+                    self.registry.clear()
+                    replay(before)
+                    self.last_written = self.committed = end
+                    self.registry.create(end)
+                    return None
             self.registry.create(before)
             try:
                 replay(before)
@@ -203,7 +203,8 @@ class ShardWriter(Generic[S]):
             return answer
         finally:
             self._running = False
-            self._go_on()
+            if self._steps:
+                self._go_on()
 
     def write_marker(
         self, producer_id: int, producer_epoch: int, marker: EndTransaction, transaction_version: int

@@ -14,6 +14,7 @@ from moldau.replica.partition import Partition
 from moldau.runtime.ports import FileSlice
 from moldau.storage.log import Log
 from moldau.storage.origin import Origin
+from moldau.storage.run import append_run
 from moldau.types import NO_OFFSET, TopicPartition
 
 # Coordinators answer when the in-sync replicas have their records.
@@ -45,6 +46,7 @@ def _of_another_epoch(held: Partition, leader_epoch: int) -> KafkaError:
 class CoordinatorLog:
     def __init__(self, replicas: ReplicaManager) -> None:
         self._replicas = replicas
+        self._watched = replicas.fetches.watched
 
     def role(self, partition: TopicPartition, leader_epoch: int) -> Partition:
         held = self._get(partition)
@@ -59,6 +61,17 @@ class CoordinatorLog:
         info = held.append(memoryview(batch), 0, len(batch), _ALL, Origin.COORDINATOR)
         self._replicas.moved(held)
         return info.last_offset + 1
+
+    def append_run(
+        self, partition: TopicPartition, batch: bytearray, records: int, now_ms: int, leader_epoch: int
+    ) -> int | None:
+        held = self._replicas.find(*partition)
+        if held is None or not held.has_runs or held.leader_epoch != leader_epoch:
+            return None
+        end = append_run(held.log.local, batch, records, leader_epoch, now_ms)
+        if end is not None and held in self._watched:
+            self._replicas.wake_readers(held)
+        return end
 
     def check_marker(
         self, partition: TopicPartition, producer_id: int, producer_epoch: int, transaction_version: int

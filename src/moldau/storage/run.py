@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from moldau._speed import BatchHeader
+from moldau._speed import BatchHeader, assign_offsets
 from moldau.config.definition import LONG_MAX
 from moldau.errors import KafkaError
 from moldau.storage.local_log import RECENT_BATCHES, LocalLog
@@ -63,6 +63,28 @@ def admits(log: LocalLog, header: BatchHeader) -> bool:
         return log.producers.check(header, _CLIENT) is None
     except KafkaError:
         return False
+
+
+def append_run(log: LocalLog, batch: bytearray, records: int, leader_epoch: int, now_ms: int) -> int | None:
+    """Appends a batch of so many records that this broker made itself, just now; the offset after it. None if it has to
+    be looked at, or could not be written: `Log.append_as_leader` does it, or says what is wrong."""
+    run = open_run(log, leader_epoch, now_ms)
+    if run is None:
+        return None
+    _, position, offset, _, _, segment_end, last_time, last_offset, largest, _, _, _, _ = run
+    size, last = len(batch), offset + records - 1
+    if size > largest or position + size > segment_end or now_ms > last_time or last > last_offset:
+        return None
+    assign_offsets(batch, 0, size, offset, leader_epoch)
+    segment = log.segments.active
+    try:
+        segment.open_file().write(batch, position)
+    except OSError:
+        segment.tear()
+        return None
+    newest = (now_ms, last)
+    close_run(log, position + size, last + 1, newest, newest, {offset: position}, [])
+    return last + 1
 
 
 def close_run(

@@ -6,7 +6,7 @@ import heapq
 import random
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
@@ -130,7 +130,7 @@ class PatientWorkers:
 class Role:
     is_leader: bool
     leader_epoch: int
-    has_runs: bool = True
+    has_runs: bool = field(default=True, compare=False)
 
 
 class MemoryLog:
@@ -176,6 +176,17 @@ class MemoryLog:
         if self.automatic:
             self.commit(partition)
         return self._ends[partition]
+
+    def append_run(
+        self, partition: TopicPartition, batch: bytearray, records: int, now_ms: int, leader_epoch: int
+    ) -> int | None:
+        if self.refuse is not None or not self.automatic or not self.roles[partition].has_runs:
+            return None
+        assert read_header(batch, 0).count == records
+        listeners = self._listeners.pop(partition, [])
+        end = self.append(partition, batch, leader_epoch)
+        self._listeners[partition] = listeners
+        return end
 
     def commit(self, partition: TopicPartition) -> None:
         self._marks[partition] = self._ends[partition]

@@ -332,10 +332,40 @@ def test_of_commits_that_come_together_those_in_doubt_are_left_out() -> None:
 
 def test_what_has_to_wait_for_others_does_not_go_together() -> None:
     world = world_of()
-    world.log.roles[OFFSETS].has_runs = False
+    world.log.roles[OFFSETS].has_runs = world.log.automatic = False
     assert world.groups.plain_commits.commit_together([some(world, "g", 1)]) == [False]
     assert not world.log.batches[OFFSETS]
-    world.log.roles[OFFSETS].has_runs = True
+    world.log.roles[OFFSETS].has_runs = world.log.automatic = True
     assert world.groups.plain_commits.commit_together([some(world, "g", 1)]) == [True]
     world.log.roles[OFFSETS].is_leader = False
     assert world.groups.plain_commits.commit_together([some(world, "g", 1)]) == [False]
+
+
+def test_while_earlier_changes_wait_a_commit_waits_behind_them() -> None:
+    """Such as those of a time in which the partition had followers."""
+    world = world_of()
+    world.log.automatic = False
+    early = plain(world, rows=ROWS[:1])
+    assert not early.settled
+    world.log.automatic = True
+    assert plain(world, rows=ROWS[1:2]) is True
+    assert early.settled
+    assert len(world.shard.offsets) == 2
+
+
+def test_what_was_decided_before_a_run_can_still_be_taken_back_after_it() -> None:
+    """The timeline goes on from where the run ended."""
+    world = world_of()
+    for _ in range(3):
+        assert plain(world, rows=ROWS[:1]) is True
+    writer = world.groups.runtime.idle_writer("g")
+    assert writer is not None
+    assert writer.registry.offsets == (writer.committed,) == (writer.last_written,) == (3,)
+    world.log.refuse = NO_REPLICAS
+    whole(world, rows=[("a", 0, 99, 1, "")])
+    assert [found.offset for found in world.shard.offsets.of_group("g").values()] == [7]
+    world.log.refuse = None
+    world.log.automatic = False
+    assert not plain(world, rows=[("a", 0, 99, 1, "")]).settled
+    before = world.groups.runtime.read("look", 0, lambda shard, at: shard.offsets.of_group("g", at))
+    assert [found.offset for found in before.values()] == [7], "what is not committed yet is not seen"

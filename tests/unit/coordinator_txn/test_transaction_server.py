@@ -152,7 +152,11 @@ def test_a_coordinator_of_another_epoch_writes_nothing(node: InProcessNode) -> N
                 attempt()
             assert refused.value.code == ErrorCode.NOT_COORDINATOR
     assert log.role(place, epoch) is held
+    held.leader_epoch += 1
+    assert log.append_run(place, bytearray(batch), 1, 0, epoch) is None
+    held.leader_epoch = epoch
     held.is_leader = False
+    assert log.append_run(place, bytearray(batch), 1, 0, epoch) is None
     with pytest.raises(KafkaError):
         log.role(place, epoch)
     assert log.replicated(place, 1) == ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -160,6 +164,9 @@ def test_a_coordinator_of_another_epoch_writes_nothing(node: InProcessNode) -> N
     assert (held.log.log_end_offset, log.replicated(place, 1)) == (1, ErrorCode.NONE)
     held._min_isr = 2
     assert log.replicated(place, 1) == ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+    assert log.append_run(place, bytearray(batch), 1, 0, epoch) is None
+    held._min_isr = 1
+    assert log.append_run(place, bytearray(batch), 1, 0, epoch) == held.log.high_watermark == 2
 
 
 class Told:

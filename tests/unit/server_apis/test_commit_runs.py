@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -20,6 +21,7 @@ from moldau.coordinator.record_framing import decode_record
 from moldau.errors import ErrorCode
 from moldau.protocol.messages import offset_commit as commits
 from moldau.protocol.messages import offset_fetch as fetches
+from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
 from moldau.protocol.records import decode_batch
 from moldau.runtime.disk import DiskFile
@@ -163,6 +165,25 @@ def test_whoever_is_refused_does_not_hurt_the_others(node: Served) -> None:
     assert committed(node, "known-4") == {("a", 0): 0}
     for client in clients:
         client.close()
+
+
+def test_whoever_reads_the_log_of_the_coordinator_is_woken(node: Served) -> None:
+    writer, reader = crowd(node, 2)
+    end = sum(map(len, log_of(node)))
+    asked = FetchPartition(partition=0, fetch_offset=end, partition_max_bytes=1 << 20)
+    topics = [FetchTopic(topic="__consumer_offsets", partitions=[asked])]
+    reader.socket.sendall(
+        reader.frame(FetchRequest(max_wait_ms=600_000, min_bytes=1, max_bytes=9999, topics=topics), 4)
+    )
+    fetches = node.node.node.services.replicas.fetches
+    while not fetches.watched:
+        time.sleep(0.001)
+    assert ask(writer, commit("g", 1)) == 0
+    answer = reader.answer()
+    assert answer is not None
+    assert FetchResponse.decode(answer[4:], 4).responses[0].partitions[0].high_watermark == end + 1
+    writer.close()
+    reader.close()
 
 
 def test_of_one_group_the_last_commit_counts(node: Served) -> None:

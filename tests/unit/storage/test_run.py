@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import pytest
-from storage_kit import NOW, StoppedClock, open_log
+from storage_kit import NOW, FailingDisk, StoppedClock, open_log, values_of
 
 from moldau.config.topic import LogConfig
 from moldau.protocol.records import encode_batch
-from moldau.storage.run import close_run, open_run
+from moldau.storage.run import append_run, close_run, open_run
 
 EPOCH = 3
 
@@ -101,4 +102,65 @@ def test_the_last_entry_of_an_index_ends_its_segment(tmp_path: Path) -> None:
         runs.append(open_run(log.local, EPOCH, NOW) is not None)
     # Of the time index, with its longer entries, two fit: the second batch has one, the next would fill it.
     assert runs == [True, False, True, False, True]
+    log.close()
+
+
+def own_batch(random: Random, now: int) -> tuple[bytes, int]:
+    records = [(now, b"k", bytes(random.randrange(90)), ()) for _ in range(random.randint(1, 4))]
+    return encode_batch(records), len(records)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        LogConfig(index_interval_bytes=200),
+        LogConfig(index_interval_bytes=1, segment_index_bytes=24),
+        LogConfig(segment_bytes=500),
+        LogConfig(segment_ms=1000),
+        LogConfig(max_message_bytes=200),
+        LogConfig(compression_type="gzip"),
+    ],
+)
+def test_what_this_broker_made_itself_leaves_the_same_files(tmp_path: Path, config: LogConfig) -> None:
+    """Where there is no run it goes the other way, so that both ways are compared from all sides."""
+    random, clock = Random(1), StoppedClock()
+    logs = [open_log(tmp_path / way, config, clock=clock) for way in ("run", "alone")]
+    runs = 0
+    for _ in range(60):
+        clock.now += random.choice((0, 7, 300))
+        now = clock.now_ms()
+        batch, count = own_batch(random, now)
+        end = append_run(logs[0].local, bytearray(batch), count, EPOCH, now)
+        for log in logs[1:] if end is not None else logs:
+            if len(batch) <= config.max_message_bytes:
+                log.append_as_leader(memoryview(bytearray(batch)), 0, len(batch), EPOCH)
+                log.local.advance_high_watermark(log.log_end_offset)
+        if end is not None:
+            runs += 1
+            assert end == logs[1].log_end_offset
+        one, other = logs
+        assert (one.log_end_offset, one.high_watermark) == (other.log_end_offset, other.high_watermark)
+        assert one.producers.end_offset == other.producers.end_offset
+    assert bool(runs) == (config.compression_type == "producer")
+    assert values_of(logs[0]) == values_of(logs[1])
+    for log in logs:
+        log.close()
+    files = [{path.name: path.read_bytes() for path in (tmp_path / way).glob("*/*")} for way in ("run", "alone")]
+    assert files[0] == files[1]
+
+
+def test_a_run_that_cannot_be_written_changes_nothing(tmp_path: Path) -> None:
+    disk = FailingDisk()
+    log = open_log(tmp_path, disk=disk)
+    batch = encode_batch([(NOW, b"k", b"first", ())])
+    log.append_as_leader(memoryview(bytearray(batch)), 0, len(batch), EPOCH)
+    assert append_run(log.local, bytearray(batch), 1, EPOCH, NOW) == 2
+    disk.bytes_left = 10
+    assert append_run(log.local, bytearray(batch), 1, EPOCH, NOW) is None
+    assert (log.log_end_offset, log.high_watermark) == (2, 2)
+    disk.bytes_left = None
+    assert open_run(log.local, EPOCH, NOW) is None, "what was half written is cut off first"
+    log.append_as_leader(memoryview(bytearray(batch)), 0, len(batch), EPOCH)
+    assert append_run(log.local, bytearray(batch), 1, EPOCH, NOW) == 4
+    assert values_of(log) == [b"first"] * 4
     log.close()

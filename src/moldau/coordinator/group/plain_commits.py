@@ -60,9 +60,13 @@ class PlainCommits:
         batch = offset_batch(commits, now)
         if batch is None:
             return None
-        replay = writer.shard.commits.replay_plainly
+        offsets = writer.shard.commits
+
+        def replay(first: int) -> None:
+            offsets.replay_plainly(commits, now, first)
+
         try:
-            written = writer.write_encoded(batch, lambda first: replay(commits, now, first))
+            written = writer.write_encoded(batch, sum(len(commit.rows) for commit in commits), now, replay)
         except KafkaError:
             return None
         return True if written is None else written
