@@ -110,11 +110,11 @@ class CoordinatorRuntime(Generic[S]):
 
     def idle_writer(self, identifier: str) -> ShardWriter[S] | None:
         """The writer of an id, if it is loaded here and an operation would have its turn at once."""
-        topic = self.image.topics.get(self.topic)
+        topic = self.image.topics.by_name.get(self.topic)
         if topic is None:
             return None
         writer = self._active.get(partition_for(identifier, len(topic.partitions)))
-        return writer if writer is not None and writer.idle and writer.leads else None
+        return writer if writer is not None and writer.idle else None
 
     def write_all(self, name: str, operation: Operation[S, T]) -> None:
         """The same operation on every shard that is loaded here, one after the other; on others when they are."""

@@ -165,7 +165,7 @@ class ShardWriter(Generic[S]):
     @property
     def idle(self) -> bool:
         """Whether an operation asked for now has its turn at once; and nothing has to be done to its batch."""
-        return not self._running and not self.closed and not self._compression
+        return not (self._running or self.closed or self._compression) and self.leads
 
     def write_encoded(
         self, batch: bytes, records: int, now_ms: int, replay: Callable[[int], None]

@@ -28,15 +28,9 @@ Written: TypeAlias = tuple[BatchHeader, int, int]
 
 def open_run(log: LocalLog, leader_epoch: int, now_ms: int) -> Run | None:
     """Where batches may be written, each as it is; None if each has to be looked at."""
-    config = log.config
-    if (
-        config.flush_messages != LONG_MAX
-        or config.compression_type != "producer"
-        or config.message_timestamp_type != "CreateTime"
-        or leader_epoch != log.epochs.latest_epoch
-    ):
+    if not _takes_all(log, leader_epoch):
         return None
-    segment = log.segments.active
+    segment, config = log.segments.active, log.config
     unindexed = segment.begin_run(now_ms)
     if unindexed is None:
         return None
@@ -68,22 +62,28 @@ def admits(log: LocalLog, header: BatchHeader) -> bool:
 def append_run(log: LocalLog, batch: bytearray, records: int, leader_epoch: int, now_ms: int) -> int | None:
     """Appends a batch of so many records that this broker made itself, just now; the offset after it. None if it has to
     be looked at, or could not be written: `Log.append_as_leader` does it, or says what is wrong."""
-    run = open_run(log, leader_epoch, now_ms)
-    if run is None:
+    segment, config = log.segments.active, log.config
+    if not _takes_all(log, leader_epoch) or segment.begin_run(now_ms) is None:
         return None
-    _, position, offset, _, _, segment_end, last_time, last_offset, largest, _, _, _, _ = run
-    size, last = len(batch), offset + records - 1
-    if size > largest or position + size > segment_end or now_ms > last_time or last > last_offset:
+    position, offset, size = segment.size, log.log_end_offset, len(batch)
+    last = offset + records - 1
+    if (
+        size > config.max_message_bytes
+        or position + size > config.segment_bytes
+        or now_ms > segment.last_timestamp_allowed
+        or last > segment.last_offset_allowed
+    ):
         return None
     assign_offsets(batch, 0, size, offset, leader_epoch)
-    segment = log.segments.active
     try:
         segment.open_file().write(batch, position)
     except OSError:
         segment.tear()
         return None
     newest = (now_ms, last)
-    close_run(log, position + size, last + 1, newest, newest, {offset: position}, [])
+    segment.end_run(position + size, newest, newest)
+    log.recent[offset] = position
+    _ends_at(log, last + 1)
     return last + 1
 
 
@@ -99,12 +99,26 @@ def close_run(
     """The file reaches to `position` now and the log to `end_offset`. `first` and `newest`: timestamp and last offset
     of the first batch, and of the first one that has the latest timestamp; `places` has the position of each batch."""
     log.segments.active.end_run(position, first, newest)
-    log.log_end_offset = end_offset
     log.recent.update(places)
+    for header, offset, timestamp in written:
+        log.producers.update(header, offset, timestamp)
+    _ends_at(log, end_offset)
+
+
+def _takes_all(log: LocalLog, leader_epoch: int) -> bool:
+    """Whether batches are stored as they are, and counted later on."""
+    config = log.config
+    return (
+        config.flush_messages == LONG_MAX
+        and config.compression_type == "producer"
+        and config.message_timestamp_type == "CreateTime"
+        and leader_epoch == log.epochs.latest_epoch
+    )
+
+
+def _ends_at(log: LocalLog, end_offset: int) -> None:
+    log.log_end_offset = end_offset
     if len(log.recent) > RECENT_BATCHES:
         log.older, log.recent = log.recent, {}
-    producers = log.producers
-    for header, offset, timestamp in written:
-        producers.update(header, offset, timestamp)
-    producers.end_offset = end_offset
+    log.producers.end_offset = end_offset
     log.advance_high_watermark(end_offset)

@@ -112,6 +112,9 @@ class OffsetCommits:
             return None
         if isinstance(group, ConsumerGroup):
             return check_consumer(group, member_id, generation, version)
+        if generation < 0 and group.is_empty:
+            # A tool, or a consumer that chooses its partitions itself.
+            return None
         check_classic(group, member_id, instance_id, generation, transactional=False)
         member = group.members.get(member_id)
         if member is not None and group.is_in(ClassicState.STABLE, ClassicState.PREPARING_REBALANCE):
