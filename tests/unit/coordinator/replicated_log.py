@@ -36,7 +36,8 @@ class State(NamedTuple):
 
 class Replica:
     def __init__(self) -> None:
-        self.role = Role(False, -1)
+        # Nothing counts here before the others have it.
+        self.role = Role(False, -1, has_runs=False)
         self.batches: list[bytes] = []
         self.end = self.high_watermark = 0
         self.isr: tuple[int, ...] = ()
@@ -187,6 +188,8 @@ class BrokerLog:
         replica.end = read_header(batch, 0).next_offset
         replica.advance(self._broker)
         return replica.end
+
+    def append_run(self, *_: Any) -> None: ...
 
     def check_marker(self, *_: Any) -> None: ...
 
