@@ -17,6 +17,7 @@ from itertools import chain
 from typing import Any, Final, Generic, TypeVar
 
 from moldau.coordinator.loading import Loading
+from moldau.coordinator.marker import Marker
 from moldau.coordinator.partition_hash import partition_for
 from moldau.coordinator.partition_log import PartitionLog
 from moldau.coordinator.record_framing import RecordTypes
@@ -131,15 +132,7 @@ class CoordinatorRuntime(Generic[S]):
         if error is not None and not isinstance(error, KafkaError):
             logger.error("an operation on all of %s went wrong", self.topic, exc_info=error)
 
-    def write_marker(
-        self,
-        partition: int,
-        producer_id: int,
-        producer_epoch: int,
-        coordinator_epoch: int,
-        committed: bool,
-        transaction_version: int = 0,
-    ) -> Deferred[None]:
+    def write_marker(self, partition: int, marker: Marker) -> Deferred[None]:
         """Ends a transaction in a partition: appends the marker, and the shard applies or drops what was pending."""
         try:
             writer = self._writer(partition)
@@ -147,8 +140,8 @@ class CoordinatorRuntime(Generic[S]):
             refused: Deferred[None] = Deferred()
             refused.fail(error)
             return refused
-        marker = EndTransaction(committed, coordinator_epoch)
-        return writer.write_marker(producer_id, producer_epoch, marker, transaction_version)
+        ending = EndTransaction(marker.committed, marker.coordinator_epoch)
+        return writer.write_marker(marker.producer_id, marker.producer_epoch, ending, marker.transaction_version)
 
     def read(self, name: str, partition: int, operation: Callable[[S, int], T]) -> T:
         """Calls `operation(shard, committed offset)` and returns what it returns; KafkaError if it is not loaded here.

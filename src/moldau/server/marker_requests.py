@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple, cast
 
+from moldau.coordinator.marker import Marker
 from moldau.errors import ErrorCode, error_code
 from moldau.protocol.message import Message
 from moldau.protocol.messages.write_txn_markers import (
@@ -20,16 +21,6 @@ from moldau.types import TopicPartition
 _LANE: Final = "markers"
 
 Results = Mapping[TopicPartition, ErrorCode]
-
-
-class Marker(NamedTuple):
-    """The end of a producer's transaction, the same for every partition in it."""
-
-    producer_id: int
-    producer_epoch: int
-    committed: bool
-    coordinator_epoch: int
-    transaction_version: int = 0
 
 
 class MarkerErrand(NamedTuple):

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
+from moldau.coordinator.marker import Marker
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import MetadataImage
@@ -21,12 +22,12 @@ from moldau.replica.delayed_outcomes import DelayedOutcomes, PendingAppend
 from moldau.replica.manager import ReplicaManager
 from moldau.runtime.ports import Clock
 from moldau.server.coordinator_log import check_marker
-from moldau.server.marker_requests import Marker, MarkerErrand, Results, marker_requests
+from moldau.server.marker_requests import MarkerErrand, Results, marker_requests
 from moldau.server.other_brokers import OtherBrokers
 from moldau.storage.origin import Origin
 from moldau.types import NO_LEADER, TopicPartition
 
-__all__ = ["Marker", "OffsetMarkers", "Results", "TransactionMarkers"]
+__all__ = ["OffsetMarkers", "Results", "TransactionMarkers"]
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 # How long a marker may take to be replicated before the answer says so; the coordinator then sends it again.
@@ -44,15 +45,7 @@ _AS_LEADER: Final = {
 class OffsetMarkers(Protocol):
     """The group coordinator, as far as transactions end in its partitions."""
 
-    def complete_transaction(
-        self,
-        partition: int,
-        producer_id: int,
-        producer_epoch: int,
-        coordinator_epoch: int,
-        committed: bool,
-        transaction_version: int = 0,
-    ) -> Deferred[None]: ...
+    def complete_transaction(self, partition: int, marker: Marker) -> Deferred[None]: ...
 
 
 class TransactionMarkers:
@@ -77,17 +70,12 @@ class TransactionMarkers:
 
     def send(
         self,
-        coordinator_epoch: int,
-        producer_id: int,
-        producer_epoch: int,
-        committed: bool,
+        marker: Marker,
         partitions: Sequence[TopicPartition],
-        transaction_version: int,
         done: Callable[[Results], None],
         wanted: Callable[[], bool],
     ) -> None:
         """`done` is told of the partitions of each leader when that one has answered."""
-        marker = Marker(producer_id, producer_epoch, committed, coordinator_epoch, transaction_version)
         by_leader: dict[int, list[TopicPartition]] = {}
         for place in partitions:
             by_leader.setdefault(_leader(self._replicas.image, place), []).append(place)
@@ -166,15 +154,7 @@ class TransactionMarkers:
             results[place] = code
             arrived()
 
-        ended = self._offsets.complete_transaction(
-            place.partition,
-            marker.producer_id,
-            marker.producer_epoch,
-            marker.coordinator_epoch,
-            marker.committed,
-            marker.transaction_version,
-        )
-        ended.then(settled)
+        self._offsets.complete_transaction(place.partition, marker).then(settled)
 
 
 def _leader(image: MetadataImage, place: TopicPartition) -> int:

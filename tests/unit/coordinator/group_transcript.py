@@ -30,6 +30,7 @@ from typing import Any
 from group_world import GroupWorld
 
 from moldau.coordinator.group.consumer_protocol import decode_assignment, encode_subscription
+from moldau.coordinator.marker import Marker
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, error_code
 from moldau.protocol.messages import consumer_group_heartbeat as chb
@@ -299,7 +300,7 @@ class Stage:
 
     def _marker(self, plain: list[str], options: dict[str, str]) -> None:
         producer, how = plain
-        answer = self.world.groups.complete_transaction(0, int(producer), 0, 1, how == "commit")
+        answer = self.world.groups.complete_transaction(0, Marker(int(producer), 0, how == "commit", 1))
         self._expect("marker", answer, lambda _: "written")
 
     def _forget(self, plain: list[str], options: dict[str, str]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from coordinator_world import NO_REPLICAS, FakeTime, Hurry, MemoryLog
 
+from moldau.coordinator.marker import Marker
 from moldau.coordinator.partition_hash import java_hash, partition_for
 from moldau.coordinator.record_framing import RecordType, decode_record, encode_key, encode_value
 from moldau.coordinator.runtime import CoordinatorRuntime
@@ -190,10 +191,10 @@ def test_a_transaction_counts_when_its_marker_says_so() -> None:
     producer = {"producer_id": 7, "producer_epoch": 0, "transactional": True}
     world.set("a", 5, **producer)
     assert "a" not in shard.counts
-    assert outcome(world.runtime.write_marker(0, 7, 0, 3, committed=True)) is None
+    assert outcome(world.runtime.write_marker(0, Marker(7, 0, True, 3))) is None
     assert shard.counts["a"] == 5
     world.set("a", 6, **producer)
-    world.runtime.write_marker(0, 7, 0, 3, committed=False)
+    world.runtime.write_marker(0, Marker(7, 0, False, 3))
     world.set("b", 1, **producer)
     reloaded = world.load(2)
     assert dict(reloaded.counts.items()) == {"a": 5}

@@ -9,6 +9,7 @@ from coordinator_world import FakeTime, Hurry, MemoryLog, Role
 from group_world import OFFSETS, GroupWorld
 from test_coordinator_runtime import TOPIC, TYPES, WHERE, Counter, World, outcome
 
+from moldau.coordinator.marker import Marker
 from moldau.coordinator.runtime import CoordinatorRuntime
 from moldau.coordinator.shard import Result
 from moldau.errors import ErrorCode, KafkaError
@@ -127,7 +128,7 @@ def test_a_marker_that_comes_late_is_refused_when_its_turn_comes() -> None:
     shard = world.load()
     world.set("a", 5, producer_id=7, producer_epoch=1, transactional=True)
     world.log.refuse_marker = KafkaError(ErrorCode.INVALID_PRODUCER_EPOCH)
-    answer = world.runtime.write_marker(0, 7, 1, 3, True, 2)
+    answer = world.runtime.write_marker(0, Marker(7, 1, True, 3, 2))
     assert outcome(answer) == ErrorCode.INVALID_PRODUCER_EPOCH
     assert (dict(shard.counts.items()), len(shard.pending)) == ({}, 1)
 

@@ -9,6 +9,7 @@ import pytest
 from coordinator_world import NO_REPLICAS, FakeTime, FakeTimer, Hurry, MemoryLog
 from test_coordinator_runtime import TOPIC, TYPES, WHERE, Counter, World, outcome, record
 
+from moldau.coordinator.marker import Marker
 from moldau.coordinator.runtime import CoordinatorRuntime
 from moldau.coordinator.shard import CoordinatorRecord, Result, ShardContext
 from moldau.coordinator.timers import ShardTimers
@@ -403,15 +404,15 @@ def test_partitions_of_which_nobody_asked_to_be_loaded() -> None:
     time, log = FakeTime(), MemoryLog()
     runtime: Any = CoordinatorRuntime(TOPIC, TYPES, Counter, log, time, time)
     assert outcome(runtime.write("set", 3, lambda shard: shard.set("a", 1))) == ErrorCode.NOT_COORDINATOR
-    assert outcome(runtime.write_marker(3, 7, 0, 0, True)) == ErrorCode.NOT_COORDINATOR
+    assert outcome(runtime.write_marker(3, Marker(7, 0, True, 0))) == ErrorCode.NOT_COORDINATOR
     with pytest.raises(KafkaError) as refused:
         runtime.partition_of("group")
     assert refused.value.code == ErrorCode.COORDINATOR_NOT_AVAILABLE
     runtime.load(3, 0)
-    assert outcome(runtime.write_marker(3, 7, 0, 0, True)) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert outcome(runtime.write_marker(3, Marker(7, 0, True, 0))) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     time.settle()
     log.refuse = NO_REPLICAS
-    assert outcome(runtime.write_marker(3, 7, 0, 0, True)) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert outcome(runtime.write_marker(3, Marker(7, 0, True, 0))) == ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert log.batches[TopicPartition(TOPIC, 3)] == []
     runtime.close()
     assert not runtime.is_loaded(3)

@@ -240,7 +240,7 @@ class Slow:
         self.wanted: Any = None
 
     def send(self, *args: Any) -> None:
-        *_, partitions, _version, done, self.wanted = args
+        _marker, partitions, done, self.wanted = args
         self.asked.append(list(partitions))
         self.done.append(done)
 

@@ -15,6 +15,7 @@ from txn_world import Partition
 
 from moldau.config.broker import BrokerConfig
 from moldau.coordinator.group.topic_pattern import PatternResolver
+from moldau.coordinator.marker import Marker
 from moldau.coordinator.txn.coordinator import TransactionCoordinator
 from moldau.coordinator.txn.settings import TransactionSettings
 from moldau.coordinator.txn.states import TransactionState
@@ -30,7 +31,7 @@ from moldau.protocol.messages.write_txn_markers import WriteTxnMarkersRequest, W
 from moldau.server.apis.add_partitions_to_txn import add_partitions_to_txn
 from moldau.server.apis.write_txn_markers import write_txn_markers
 from moldau.server.coordinator_log import check_marker
-from moldau.server.marker_requests import Marker, Results
+from moldau.server.marker_requests import Results
 from moldau.server.other_brokers import Address, OtherBrokers
 from moldau.server.txn_markers import TransactionMarkers
 from moldau.server.txn_partitions import TransactionPartitions

@@ -12,6 +12,7 @@ from coordinator_world import FakeTime
 from in_process_node import InProcessNode
 
 from moldau.config.broker import BrokerConfig
+from moldau.coordinator.marker import Marker
 from moldau.coordinator.txn.transaction import Producer
 from moldau.deferred import Deferred, ready
 from moldau.errors import ErrorCode, KafkaError
@@ -24,7 +25,6 @@ from moldau.protocol.records import encode_batch
 from moldau.server.coordinator_leadership import CoordinatorLeadership
 from moldau.server.coordinator_log import CoordinatorLog
 from moldau.server.other_brokers import Address, OtherBrokers
-from moldau.server.txn_markers import Marker
 from moldau.server.txn_partitions import TransactionPartitions
 from moldau.types import TopicPartition
 
@@ -54,16 +54,7 @@ def write(node: InProcessNode, place: TopicPartition, producer: Producer, sequen
 
 def send(node: InProcessNode, marker: Marker, *places: TopicPartition) -> Mapping[TopicPartition, ErrorCode]:
     answers: dict[TopicPartition, ErrorCode] = {}
-    node.node.transaction_markers.send(
-        marker.coordinator_epoch,
-        marker.producer_id,
-        marker.producer_epoch,
-        marker.committed,
-        places,
-        marker.transaction_version,
-        answers.update,
-        lambda: True,
-    )
+    node.node.transaction_markers.send(marker, places, answers.update, lambda: True)
     return answers
 
 

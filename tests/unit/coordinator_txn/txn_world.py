@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from coordinator_world import FakeTime, MemoryLog, PatientWorkers
 
 from moldau.coordinator.group.topic_pattern import PatternResolver
+from moldau.coordinator.marker import Marker
 from moldau.coordinator.txn.coordinator import TransactionCoordinator
 from moldau.coordinator.txn.settings import TransactionSettings
 from moldau.coordinator.txn.shard import TransactionShard
@@ -108,12 +109,8 @@ class Markers:
 
     def send(
         self,
-        coordinator_epoch: int,
-        producer_id: int,
-        producer_epoch: int,
-        committed: bool,
+        marker: Marker,
         partitions: Sequence[TopicPartition],
-        transaction_version: int,
         done: Callable[[Mapping[TopicPartition, ErrorCode]], None],
         wanted: Callable[[], bool],
     ) -> None:
@@ -125,10 +122,10 @@ class Markers:
                 results[place] = self.failing.get(place, ErrorCode.NONE)
                 if results[place] == ErrorCode.NONE:
                     try:
-                        producer = Producer(producer_id, producer_epoch)
-                        self._world.partitions[place].end(producer, committed, coordinator_epoch)
-                        outcome = "commit" if committed else "abort"
-                        self.sent.append(f"{place} {outcome} producer {producer_id} epoch {producer_epoch}")
+                        producer = Producer(marker.producer_id, marker.producer_epoch)
+                        self._world.partitions[place].end(producer, marker.committed, marker.coordinator_epoch)
+                        outcome = "commit" if marker.committed else "abort"
+                        self.sent.append(f"{place} {outcome} producer {producer.id} epoch {producer.epoch}")
                     except KafkaError as error:
                         results[place] = error.code
             done(results)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from moldau.coordinator.marker import Marker
 from moldau.coordinator.txn.transaction import Producer
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, MoldauError
@@ -15,7 +16,7 @@ from moldau.protocol.message import Message
 from moldau.protocol.messages import add_partitions_to_txn as adding
 from moldau.protocol.messages import write_txn_markers as marking
 from moldau.protocol.messages.register_broker_record import BrokerEndpoint, RegisterBrokerRecord
-from moldau.server.marker_requests import Marker, MarkerErrand, marker_requests
+from moldau.server.marker_requests import MarkerErrand, marker_requests
 from moldau.server.membership_requests import MembershipErrand, membership_requests
 from moldau.server.other_brokers import TIMEOUT_SECONDS, Address, OtherBrokers
 from moldau.types import TopicPartition

@@ -41,6 +41,7 @@ from moldau.coordinator.group.requests import (
 )
 from moldau.coordinator.group.shard import GroupShard
 from moldau.coordinator.group.topic_pattern import PatternResolver
+from moldau.coordinator.marker import Marker
 from moldau.coordinator.partition_log import PartitionLog
 from moldau.coordinator.runtime import CoordinatorRuntime
 from moldau.coordinator.shard import Result
@@ -236,19 +237,9 @@ class GroupCoordinator:
         )
         return recovered(written, lambda error: transactional_commit_refused(request, error))
 
-    def complete_transaction(
-        self,
-        partition: int,
-        producer_id: int,
-        producer_epoch: int,
-        coordinator_epoch: int,
-        committed: bool,
-        transaction_version: int = 0,
-    ) -> Deferred[None]:
+    def complete_transaction(self, partition: int, marker: Marker) -> Deferred[None]:
         """The transaction marker on a partition of `__consumer_offsets`."""
-        return self.runtime.write_marker(
-            partition, producer_id, producer_epoch, coordinator_epoch, committed, transaction_version
-        )
+        return self.runtime.write_marker(partition, marker)
 
     def fetch_offsets(
         self, request: fetches.OffsetFetchRequestGroup, *, require_stable: bool

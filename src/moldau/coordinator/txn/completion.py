@@ -18,6 +18,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
+from moldau.coordinator.marker import Marker
 from moldau.coordinator.runtime import CoordinatorRuntime
 from moldau.coordinator.txn.shard import TransactionShard
 from moldau.coordinator.txn.transaction import Transaction
@@ -42,12 +43,8 @@ _ELSEWHERE: Final = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PR
 class MarkerSender(Protocol):
     def send(
         self,
-        coordinator_epoch: int,
-        producer_id: int,
-        producer_epoch: int,
-        committed: bool,
+        marker: Marker,
         partitions: Sequence[TopicPartition],
-        transaction_version: int,
         done: Callable[[Mapping[TopicPartition, ErrorCode]], None],
         wanted: Callable[[], bool],
     ) -> None:
@@ -114,16 +111,14 @@ class Completion:
         if not places:
             return
         self._asked |= places
-        self._owner.markers.send(
-            self.epoch,
+        marker = Marker(
             transaction.producer_id,
             transaction.producer_epoch,
             transaction.state.commits,
-            sorted(places),
+            self.epoch,
             transaction.client_version,
-            self._sent,
-            self.wanted,
         )
+        self._owner.markers.send(marker, sorted(places), self._sent, self.wanted)
 
     def _sent(self, results: Mapping[TopicPartition, ErrorCode]) -> None:
         self._asked -= results.keys()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Final
 
+from moldau.coordinator.marker import Marker
 from moldau.deferred import Deferred
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.write_txn_markers import (
@@ -22,7 +23,7 @@ from moldau.protocol.messages.write_txn_markers import (
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.parts import Parts
-from moldau.server.txn_markers import Marker, Results
+from moldau.server.txn_markers import Results
 from moldau.types import TopicPartition
 
 
