@@ -5,7 +5,7 @@ Version 1 can insist on the number of replicas staying the same.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from moldau.deferred import Deferred
 from moldau.errors import KafkaError
@@ -24,9 +24,7 @@ from moldau.server.dispatch import Api
 def alter_partition_reassignments(
     context: RequestContext, request: AlterPartitionReassignmentsRequest
 ) -> Deferred[AlterPartitionReassignmentsResponse]:
-    controller: Any = controller_of(context)
-    answer: Deferred[AlterPartitionReassignmentsResponse] = controller.alter_partition_reassignments(request)
-    return answer
+    return controller_of(context).alter_partition_reassignments(request)
 
 
 def error_response(

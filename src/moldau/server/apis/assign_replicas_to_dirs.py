@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from moldau.deferred import Deferred
 from moldau.errors import KafkaError
@@ -16,9 +16,7 @@ from moldau.server.dispatch import Api
 def assign_replicas_to_dirs(
     context: RequestContext, request: AssignReplicasToDirsRequest
 ) -> Deferred[AssignReplicasToDirsResponse]:
-    controller: Any = controller_of(context)
-    answer: Deferred[AssignReplicasToDirsResponse] = controller.assign_replicas_to_dirs(request)
-    return answer
+    return controller_of(context).assign_replicas_to_dirs(request)
 
 
 def error_response(

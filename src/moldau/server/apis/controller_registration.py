@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from moldau.deferred import Deferred
 from moldau.errors import KafkaError
@@ -19,9 +19,7 @@ from moldau.server.dispatch import Api
 def controller_registration(
     context: RequestContext, request: ControllerRegistrationRequest
 ) -> Deferred[ControllerRegistrationResponse]:
-    controller: Any = controller_of(context)
-    answer: Deferred[ControllerRegistrationResponse] = controller.register_controller(request)
-    return answer
+    return controller_of(context).register_controller(request)
 
 
 def error_response(

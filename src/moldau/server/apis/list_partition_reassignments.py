@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from moldau.deferred import Deferred
 from moldau.errors import KafkaError
@@ -19,9 +19,7 @@ from moldau.server.dispatch import Api
 def list_partition_reassignments(
     context: RequestContext, request: ListPartitionReassignmentsRequest
 ) -> Deferred[ListPartitionReassignmentsResponse]:
-    controller: Any = controller_of(context)
-    answer: Deferred[ListPartitionReassignmentsResponse] = controller.list_partition_reassignments(request)
-    return answer
+    return controller_of(context).list_partition_reassignments(request)
 
 
 def error_response(
