@@ -193,6 +193,20 @@ def test_a_failed_fsync_is_the_end(room: Room) -> None:
     assert quorum.high_watermark == 1
 
 
+def test_very_many_batches_that_one_fsync_commits_are_told_over_several_turns(room: Room) -> None:
+    workers = HeldWorkers()
+    quorum, story = room.start(workers)
+    before, names = len(story.lines), [f"t{number}" for number in range(1500)]
+    for name in names:
+        quorum.append(1, [_topic(name)])
+    room.loop.turn()
+    workers.run_one()
+    assert quorum.high_watermark == quorum.end_offset
+    assert 0 < len(story.lines) - before < len(names)
+    room.loop.advance(1)
+    assert [line.split(": ")[1].split()[0] for line in story.lines[before:]] == names
+
+
 def test_an_election_waits_for_room_on_the_disk(room: Room) -> None:
     membership = Membership(room.config, room.disk, str(room.directory))
     room.directory.mkdir(exist_ok=True)
