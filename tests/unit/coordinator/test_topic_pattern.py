@@ -9,6 +9,7 @@ from coordinator_world import FakeTime, PatientWorkers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from moldau.coordinator.group import topic_pattern
 from moldau.coordinator.group.topic_pattern import MAX_LENGTH, PatternResolver, TopicPattern, Topics, check_pattern
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import MetadataImage, TopicImage, TopicsImage
@@ -101,10 +102,18 @@ class World:
     def resolve(self, pattern: str) -> None:
         self.resolver.resolve(pattern, lambda names, version: self.found.update({pattern: (names, version)}))
 
-    def work(self) -> None:
-        """One step of the worker, which is held."""
+    def work(self, steps: int = 1) -> None:
+        """So many steps of the worker, which is held."""
         assert self.workers.held is not None
-        self.workers.held.pop(0)()
+        for _ in range(steps):
+            self.workers.held.pop(0)()
+
+    def hold(self) -> None:
+        """From now on the worker waits for `work`; the engine has been loaded."""
+        self.resolve("loaded")
+        self.time.settle()
+        self.found.clear()
+        self.workers.held = []
 
 
 def test_topics_of_a_pattern_are_found_once_per_metadata() -> None:
@@ -121,7 +130,7 @@ def test_topics_of_a_pattern_are_found_once_per_metadata() -> None:
     world.resolve("orders-.*")
     world.resolve("orders-.*")
     assert len(world.workers.held) == 1
-    world.work()
+    world.work(2)
     assert world.found["orders-.*"] == (frozenset({"orders-3"}), 2)
     assert not world.workers.held
 
@@ -135,17 +144,17 @@ def test_internal_topics_are_no_part_of_a_pattern() -> None:
 
 def test_an_answer_for_older_metadata_says_so_and_is_not_kept() -> None:
     world = World("orders-1")
-    world.workers.held = []
+    world.hold()
     world.resolve("orders-.*")
     world.resolver.on_topics(topics("orders-2", offset=5))
-    world.work()
+    world.work(2)
     assert world.found["orders-.*"] == (frozenset({"orders-1"}), 1)
     assert world.resolver.known("orders-.*") is None
 
 
 def test_a_slow_pattern_takes_turns_with_the_others() -> None:
     world = World(*(f"{'a' * 200}{number}" for number in range(3000)), "orders-1")
-    world.workers.held = []
+    world.hold()
     world.resolve(HOSTILE[0])
     world.work()
     for pattern in "bcd":
@@ -155,16 +164,39 @@ def test_a_slow_pattern_takes_turns_with_the_others() -> None:
         world.work()
         steps += 1
     assert HOSTILE[0] not in world.found
-    assert steps < 20
+    assert steps < 30
     while HOSTILE[0] not in world.found:
         world.work()
         steps += 1
     assert steps > 3000 * 1000 // 200_000
 
 
+def test_loading_compiling_and_matching_are_steps_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[str] = []
+    compile_ = topic_pattern._compile
+    monkeypatch.setattr(
+        topic_pattern, "_compile", lambda pattern, *rest: compiled.append(pattern) or compile_(pattern, *rest)
+    )
+    world = World("a")
+    world.workers.held = []
+    world.resolver.prepare("a.*").then(lambda _, error: None)
+    world.work()
+    assert not compiled, "the engine is loaded"
+    world.work()
+    assert compiled == ["a.*"], "it is checked"
+    world.work()
+    assert len(compiled) > 1
+    assert world.resolver.known("a.*") is None, "it is compiled"
+    world.work()
+    assert world.resolver.known("a.*") == {"a"}
+    world.resolve("b")
+    world.work()
+    assert compiled[-1] == "b", "the engine is loaded once"
+
+
 def test_a_few_patterns_are_matched_at_a_time_and_a_check_comes_first() -> None:
     world = World(*(f"{'a' * 200}{number}" for number in range(2500)))
-    world.workers.held = []
+    world.hold()
     for number in range(6):
         world.resolve(f"x{number}")
     seen: list[BaseException | None] = []
@@ -177,13 +209,13 @@ def test_a_few_patterns_are_matched_at_a_time_and_a_check_comes_first() -> None:
         before = set(world.found)
         world.work()
         order += sorted(world.found.keys() - before)
-    # Three steps each: four of them take turns, the last two come when there is room.
+    # Four steps each: four of them take turns, the last two come when there is room.
     assert order == ["x0", "x1", "x2", "x3", "x4", "x5"]
 
 
 def test_a_new_subscription_waits_for_its_topics_but_not_for_long() -> None:
     world = World("a")
-    world.workers.held = []
+    world.hold()
     seen: list[BaseException | None] = []
     world.resolver.prepare("a.*").then(lambda _, error: seen.append(error))
     world.work()
@@ -191,7 +223,7 @@ def test_a_new_subscription_waits_for_its_topics_but_not_for_long() -> None:
     world.time.advance(1000)
     assert seen == [None]
     assert world.resolver.known("a.*") is None
-    world.work()
+    world.work(2)
     assert world.resolver.known("a.*") == {"a"}
     world.resolver.prepare("a.*").then(lambda _, error: seen.append(error))
     assert seen == [None, None]
@@ -207,7 +239,7 @@ def test_a_pattern_that_is_none_stands_for_nothing(caplog: pytest.LogCaptureFixt
 
 def test_after_closing_nobody_is_called() -> None:
     world = World("a")
-    world.workers.held = []
+    world.hold()
     world.resolve("a")
     world.resolver.close()
     world.work()

@@ -5,7 +5,8 @@ forth like most engines; so does this node, with the same engine. Linear is not 
 can have ten thousand states, and there may be ten thousand topics. RE2 lets go of the interpreter's lock while it
 matches, so that happens on a worker, one small step at a time: many patterns take turns, a slow one holds up neither
 the loop nor the others, and no more than a few compiled ones are in memory. It holds the lock while it compiles, hence
-the limits on what is compiled: ten milliseconds for the worst that was found.
+the limits on what is compiled: ten milliseconds for the worst that was found. So does loading the engine, which takes
+as long if it has to come from the disk. Each of these is a step of its own, so that they do not add up.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class TopicPattern:
 
 
 def _compile(pattern: str, memory: int) -> Any:
-    import re2  # when the first pattern comes: most nodes never see one, and all of them have to start
+    import re2
 
     options = re2.Options()
     options.max_mem = memory
@@ -81,6 +82,11 @@ def _compile(pattern: str, memory: int) -> Any:
     finally:
         # The binding remembers what it compiled, with all the memory that goes with it.
         re2.purge()
+
+
+def _load() -> None:
+    """When the first pattern comes: most nodes never see one, and all of them have to start."""
+    import re2  # noqa: F401
 
 
 def _invalid(pattern: str, why: str) -> KafkaError:
@@ -103,6 +109,7 @@ class _Matching:
         """Whether it is done."""
         if self._compiled is None:
             self._compiled = TopicPattern(self.pattern)
+            return False
         matches = self._compiled.matches
         left = min(max(_STEP // self._compiled.states, 1), _NAMES_AT_ONCE)
         while left > 0 and self._at < len(self._names):
@@ -129,6 +136,7 @@ class PatternResolver:
         # Those whose turn it is stand first; `_under_way` has the one that is being worked on, too.
         self._matchings: deque[_Matching] = deque()
         self._under_way: dict[tuple[str, int], _Matching] = {}
+        self._loaded = False
         self._busy = False
         self._closed = False
 
@@ -231,7 +239,10 @@ class PatternResolver:
     def _go_on(self) -> None:
         if self._busy or self._closed:
             return
-        if self._checks:
+        if not self._loaded and (self._checks or self._matchings):
+            self._loaded = True
+            self._submit(_load, lambda _, error: None)
+        elif self._checks:
             # Whoever waits for an answer comes first. What was compiled is not kept: it may wait long for its turn.
             pattern, check = self._checks.popleft()
             self._submit(lambda: check_pattern(pattern), lambda _, error: _settle(check, error))
