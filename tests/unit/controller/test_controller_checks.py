@@ -8,8 +8,9 @@ import pytest
 from controller_kit import World, code, directory_of, show
 
 from moldau.controller.elections import Election, PartitionKey, change_partition
+from moldau.controller.producer_ids import BLOCK_SIZE, ProducerIdControl
 from moldau.controller.state import ControllerState
-from moldau.errors import ErrorCode
+from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import ConfigResource, ResourceType
 from moldau.metadata.partition_registration import UNASSIGNED_DIRECTORY, PartitionRegistration
 from moldau.metadata.records import (
@@ -20,6 +21,7 @@ from moldau.metadata.records import (
     Message,
     MetadataError,
     PartitionRecord,
+    ProducerIdsRecord,
     TopicRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
@@ -30,8 +32,14 @@ from moldau.protocol.messages.alter_partition import (
     RequestPartitionData,
     RequestTopicData,
 )
+from moldau.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from moldau.protocol.messages.broker_registration import Feature
 from moldau.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from moldau.timeline import SnapshotRegistry
 
 KEY = PartitionKey(bytes(16), 0)
 
@@ -322,3 +330,40 @@ def test_a_partition_of_a_log_that_names_nobody_alive_has_no_leader_to_elect() -
     world.heartbeat(2, want_fence=True)
     world.heartbeat(2)
     assert world.controller.state.topics.get("t").partitions[0].leader == -1  # type: ignore[union-attr]
+
+
+# ----------------------------------------------------------------------------------------------------- producer ids
+
+
+def test_producer_ids_never_go_back_and_end_some_day() -> None:
+    ids = ProducerIdControl(SnapshotRegistry())
+    for following in (1000, 2000):
+        ids.replay(ProducerIdsRecord(next_producer_id=following))
+    for earlier in (2000, 1000):
+        with pytest.raises(MetadataError, match=f"from producer id 2000 to {earlier}"):
+            ids.replay(ProducerIdsRecord(next_producer_id=earlier))
+    last = 2**63 - 1 - BLOCK_SIZE
+    ids.replay(ProducerIdsRecord(next_producer_id=last))
+    assert ids.allocate(1, 1).response.first == last
+    ids.replay(ProducerIdsRecord(next_producer_id=last + 1))
+    with pytest.raises(KafkaError, match="All producer ids"):
+        ids.allocate(1, 1)
+
+
+def test_a_reassignment_from_nobody_cannot_be_taken_back() -> None:
+    """Everybody who was there before is gone already: without those who come there would be nobody."""
+    world = World(brokers=(1, 2))
+    topic_id = b"t" * 16
+    only_new = PartitionRecord(
+        topic_id=topic_id, partition_id=0, replicas=[1], isr=[1], leader=1, adding_replicas=[1], directories=[b"d" * 16]
+    )
+    world.controller.append([TopicRecord(name="t", topic_id=topic_id), only_new])
+    world.quorum.commit()
+    row = ReassignablePartition(partition_index=0, replicas=None)
+    request = AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(name="t", partitions=[row])])
+    answers: list[Any] = []
+    world.controller.alter_partition_reassignments(request).then(lambda value, error: answers.append(value or error))
+    world.quorum.commit()
+    (partition,) = answers[0].responses[0].partitions
+    assert partition.error_code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert "it has no other replicas" in partition.error_message

@@ -7,16 +7,23 @@ from typing import Any
 import pytest
 from group_world import GroupWorld
 
+from moldau.coordinator.group.assignors import Problem, assign_uniform
 from moldau.coordinator.group.classic_group import ClassicGroup, ClassicState
 from moldau.coordinator.group.classic_member import ClassicMember, MemberProtocol
 from moldau.coordinator.group.consumer_group import ConsumerGroup
 from moldau.coordinator.group.consumer_member import ClassicSide, ConsumerMember, MemberState
-from moldau.coordinator.group.consumer_protocol import encode_subscription
+from moldau.coordinator.group.consumer_protocol import encode_subscription, subscribed_topics, version_of
+from moldau.coordinator.group.reconciliation import reconcile
+from moldau.coordinator.shard import CoordinatorRecord
 from moldau.deferred import Deferred
-from moldau.errors import ErrorCode
+from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, RequestTopicPartitions
+from moldau.protocol.messages.consumer_group_partition_metadata_key import ConsumerGroupPartitionMetadataKey
+from moldau.protocol.messages.consumer_group_partition_metadata_value import ConsumerGroupPartitionMetadataValue
 from moldau.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from moldau.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from moldau.protocol.messages.offset_fetch import OffsetFetchRequestGroup
+from moldau.protocol.messages.sync_group import SyncGroupRequest
 from moldau.slicing import run_whole
 from moldau.timeline import SnapshotRegistry
 
@@ -302,3 +309,101 @@ def test_an_instance_is_held_until_it_is_given_back() -> None:
     assert answer.error_code == ErrorCode.NONE
     assert [row.partitions for row in answer.assignment.topic_partitions] == [[0]]
     assert beat(world, instance_id="i", member_epoch=1).error_code == ErrorCode.FENCED_INSTANCE_ID
+
+
+# ------------------------------------------------------------------------------------- classic members, either group
+
+
+def join(world: GroupWorld, member_id: str = "", instance_id: str | None = None, version: int = 9) -> Any:
+    request = JoinGroupRequest(
+        group_id="g",
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=10_000,
+        member_id=member_id,
+        group_instance_id=instance_id,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=METADATA)],
+    )
+    return settled(world, world.groups.join_group(world.info(version), request))
+
+
+def test_an_id_that_was_handed_out_is_not_that_of_an_instance() -> None:
+    world = GroupWorld()
+    told = join(world)
+    assert told.error_code == ErrorCode.MEMBER_ID_REQUIRED
+    assert join(world, told.member_id, "one").error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    group = world.shard.groups.classic("g")
+    assert group is not None
+    assert not group.members
+    assert join(world, told.member_id).error_code == ErrorCode.NONE
+
+
+def test_a_consumer_group_that_is_full_takes_no_classic_member() -> None:
+    world = GroupWorld({"group.consumer.max.size": "2", "group.consumer.migration.policy": "bidirectional"})
+    world.create_topic("t", 2)
+    assert beat(world).error_code == ErrorCode.NONE
+    told = join(world)
+    assert told.error_code == ErrorCode.MEMBER_ID_REQUIRED
+    assert join(world, told.member_id).error_code == ErrorCode.NONE
+    assert join(world, told.member_id).error_code == ErrorCode.NONE, "who is in may come again"
+    assert join(world).error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+
+
+@pytest.mark.parametrize(
+    ("protocol_type", "protocol_name", "refused"),
+    [
+        (None, None, False),
+        ("consumer", "range", False),
+        ("connect", "range", True),
+        ("consumer", "roundrobin", True),
+        (None, "roundrobin", True),
+    ],
+)
+def test_a_classic_member_of_a_consumer_group_names_what_it_joined_with(
+    protocol_type: str | None, protocol_name: str | None, refused: bool
+) -> None:
+    world = GroupWorld({"group.consumer.migration.policy": "bidirectional"})
+    world.create_topic("t", 2)
+    assert beat(world).error_code == ErrorCode.NONE
+    joined = join(world, join(world).member_id)
+    asked = SyncGroupRequest(
+        group_id="g",
+        generation_id=joined.generation_id,
+        member_id=joined.member_id,
+        protocol_type=protocol_type,
+        protocol_name=protocol_name,
+    )
+    answer = settled(world, world.groups.sync_group(world.info(5), asked))
+    assert (answer.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL) is refused
+
+
+# ------------------------------------------------------------------------------------------------- smaller things
+
+
+def test_bytes_that_are_no_subscription() -> None:
+    for data in (b"", b"\0", b"\xff\xff\0\0\0\0\0\0\0\0", b"\0\0\xff\xff\xff\xff\0\0\0\0", b"\0\0\0\0\0\1\0\1"):
+        with pytest.raises(ProtocolError):
+            run_whole(subscribed_topics(data))
+    with pytest.raises(ProtocolError, match="impossible version -1"):
+        version_of(b"\xff\xff")
+
+
+@pytest.mark.parametrize("owned", [None, {TOPIC: frozenset({0})}])
+def test_a_member_in_a_state_of_the_future_must_give_everything_up(owned: dict[bytes, frozenset[int]] | None) -> None:
+    member = ConsumerMember("a", 1, 1, MemberState.UNKNOWN)
+    with pytest.raises(KafkaError) as raised:
+        run_whole(reconcile(member, 2, {TOPIC: frozenset({0})}, lambda _: None, owned))
+    assert raised.value.code == ErrorCode.FENCED_MEMBER_EPOCH
+    assert run_whole(reconcile(member, 2, {TOPIC: frozenset({0})}, lambda _: None, {})).epoch == 2
+
+
+def test_nobody_is_assigned_nothing() -> None:
+    assert run_whole(assign_uniform(Problem([], {TOPIC: 3}))) == {}
+
+
+def test_a_record_that_is_written_no_more_is_passed_over() -> None:
+    world = GroupWorld()
+    key = ConsumerGroupPartitionMetadataKey(group_id="g")
+    value = ConsumerGroupPartitionMetadataValue()
+    assert world.shard.replay(CoordinatorRecord(key, value), 0, -1, -1) is None
+    assert len(world.shard.groups) == 0
