@@ -545,3 +545,22 @@ def test_a_large_decision_of_which_nothing_was_written_is_not_aborted() -> None:
     assert world.create("next", 1, 1).error_code == 0
     assert AbortTransactionRecord not in _kinds(world)
     assert set(World(log=world.quorum.log).image.topics.by_name) == {"next"}
+
+
+def test_a_decision_written_in_turns_ends_with_the_leadership_it_was_made_in() -> None:
+    world = SlowWorld()
+
+    def decide() -> Work[Decision[int]]:
+        yield
+        return Decision[int]([NoOpRecord()] * (3 * TURN_RECORDS), 7, atomic=False)
+
+    answer = world.controller.run(decide)
+    world.turn_until_written(TURN_RECORDS)
+    world.quorum.lose_leadership()
+    world.quorum.leader_id, world.quorum.epoch = 1, world.quorum.epoch + 1
+    world.controller.on_leader(1, world.quorum.epoch)
+    end = world.quorum.end_offset
+    world.loop.run()
+    assert refused(answer).code is ErrorCode.NOT_CONTROLLER
+    assert world.quorum.end_offset == end
+    assert world.create("next", 1, 1).error_code == 0

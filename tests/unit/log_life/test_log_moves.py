@@ -152,7 +152,10 @@ def test_progress_can_be_seen_and_a_move_given_up(world, tmp_path):
     world.runtime.workers, held = Holding(), world.runtime.workers
     world.move(target)
     assert world.futures() == [(target, 10)]
+    futures = world.node.node.logs.futures.logs
+    copied = dict(futures)
     assert world.move(target) == 0  # again: nothing new
+    assert [futures[place] is future for place, future in copied.items()] == [True], "it goes on where it is"
     assert len([name for name in names_in(Path(target)) if name.endswith("-future")]) == 1
     assert world.move(home) == 0
     assert world.futures() == []
@@ -388,4 +391,17 @@ def test_a_replica_that_comes_back_waits_until_its_old_place_is_free(world):
     holding, work._workers = work._workers, held
     holding.run()
     world.until(lambda: world.log.directory.parent == home)
+    world.check()
+
+
+def test_a_target_that_cannot_force_what_it_has_leaves_the_replica_where_it_was(world):
+    world.write(5)
+    home, target = world.log.directory.parent, world.target
+    world.runtime.disk.fault = lambda operation, path: (
+        OSError(errno.EIO, "Input/output error") if operation == "sync" and "-future" in path else None
+    )
+    world.move(target)
+    world.until(lambda: not all(directory.is_online for directory in world.node.node.logs.directories))
+    assert world.log.directory.parent == home
+    world.write(1)
     world.check()

@@ -114,3 +114,14 @@ def test_a_failed_disk_is_told_and_a_fault_is_raised(steps, workers):
     with pytest.raises(ZeroDivisionError):
         workers.jobs.pop()[1](None, ZeroDivisionError())
     assert (len(part.directory.failures), part.forced) == (1, 0)
+
+
+def test_what_is_on_disk_already_counts_at_once(steps, workers):
+    told = []
+    commits = GroupCommit(steps, workers, told.append)
+    part = Part()
+    part.commit = lambda: None
+    commits.request(part)
+    steps.turn()
+    assert told == [part]
+    assert not workers.jobs

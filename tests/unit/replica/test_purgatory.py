@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from moldau.replica.delayed_fetch import DelayedFetch, WaitingRead
 from moldau.replica.purgatory import COMPLETED_PER_TURN, PURGE_INTERVAL, DelayedOperation, Purgatory
 
 
@@ -271,3 +274,35 @@ def test_very_many_are_answered_some_in_a_turn_and_none_is_forgotten() -> None:
     assert all(operation.finished == ["done"] for operation in (*eager, other))
     assert not any(operation.finished for operation in reluctant)
     assert purgatory.waiting == len(reluctant)
+
+
+def test_whoever_has_been_answered_is_not_answered_again(purgatory: Purgatory[str]) -> None:
+    waiting = Waiting()
+    purgatory.wait(waiting, ["key"], 1000)
+    assert waiting.complete()
+    assert not waiting.complete(expired=True)
+    assert waiting.finished == ["done"]
+
+
+def test_what_may_not_be_sent_to_a_follower_now_is_nothing_to_wake_it_for() -> None:
+    class Led:
+        """A partition as far as a waiting fetch looks at it."""
+
+        is_leader, leader_epoch = True, 1
+        local = SimpleNamespace(log_end_offset=5, last_stable_offset=5, high_watermark=5, log_start_offset=0)
+        log = SimpleNamespace(local=local, bytes_between=lambda first, end: 100 * (end - first))
+
+    partition: Any = Led()
+    held = [True]
+
+    def fetch(offset: int) -> DelayedFetch:
+        read = WaitingRead(partition, offset, 1000)
+        return DelayedFetch(
+            [read], 1, committed=False, follower=True, respond=lambda: None, throttled=lambda _: held[0]
+        )
+
+    assert not fetch(3).ready()
+    held[0] = False
+    assert fetch(3).ready()
+    assert not fetch(5).ready(), "there is nothing"
+    assert fetch(6).ready(), "which is an error, and is told at once"

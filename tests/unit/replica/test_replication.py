@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from replication_kit import TOPIC, Cluster
+from replication_kit import PLACE, TOPIC, Cluster
 
-from moldau.errors import ErrorCode
+from moldau.deferred import Deferred, failed
+from moldau.errors import ErrorCode, MoldauError
 from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from moldau.replica.following import Following
 from moldau.storage.storage_error import StorageError
 
 
@@ -564,3 +566,59 @@ def test_a_leader_that_does_not_hear_of_it_is_asked_less_and_less_often(make: An
     before = cluster.fetches
     cluster.run(60.0)
     assert cluster.fetches - before < 30
+
+
+# ------------------------------------------------------------------------------------------------------- fetchers alone
+
+
+def test_nobody_follows_himself_or_nobody(make: Any) -> None:
+    cluster = make(2)
+    cluster.create((1, 2))
+    cluster.run(1)
+    broker = cluster.brokers[1]
+    broker.replication.fetchers.follow(broker.partition)
+    assert len(broker.replication.fetchers) == 0
+    assert len(cluster.brokers[2].replication.fetchers) == 1
+
+
+def test_a_disk_that_does_not_come_back_is_not_waited_for_all_the_time(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = make(2)
+    cluster.create((1, 2), partitions=2)
+    cluster.run(1)
+    monkeypatch.setattr(Following, "is_forced", property(lambda self: self.partition.topic_partition.partition == 0))
+    before = cluster.fetches
+    cluster.run(5)
+    assert cluster.fetches > before
+
+
+def test_a_source_that_failed_is_left_alone_for_a_while_whoever_wakes_its_fetcher(make: Any) -> None:
+    cluster = make(2)
+    cluster.create((1, 2))
+    cluster.run(1)
+    follower = cluster.brokers[2]
+    (fetcher,) = follower.replication.fetchers._fetchers.values()
+    asked = []
+
+    def refuse(address: int, request: Any, *, timeout: float | None = None, lane: str = "") -> Deferred[Any]:
+        asked.append(request)
+        return failed(MoldauError("nobody is there"))
+
+    follower.ask = refuse
+    cluster.run_until(lambda: asked)
+    count = len(asked)
+    for _ in range(20):
+        fetcher.wake()
+    assert len(asked) == count
+    cluster.run(5)
+    assert len(asked) > count
+
+
+def test_who_is_no_replica_holds_nothing(make: Any) -> None:
+    cluster = make(3)
+    cluster.create((1, 2))
+    cluster.run(1)
+    places = [cluster.brokers[number].logs.get(PLACE) is not None for number in (1, 2, 3)]
+    assert places == [True, True, False]
+    assert cluster.brokers[3].replicas.find(TOPIC, 0) is None

@@ -10,7 +10,7 @@ import pytest
 
 from moldau.protocol.records import encode_batch
 from moldau.runtime.disk import RealDisk
-from moldau.storage.batch_check import good_batches
+from moldau.storage.batch_check import _large_batch, good_batches
 
 CHUNK = 1 << 20
 
@@ -102,3 +102,13 @@ def test_batches_across_the_ends_of_chunks(tmp_path: Path) -> None:
     assert len(exact) == CHUNK
     assert good(tmp_path, exact, at(1)) == [0, 1]
     assert good(tmp_path, damaged(exact), at(1)) == []
+
+
+def test_a_file_that_ends_before_its_size_has_no_large_batch() -> None:
+    batch = at(0, size=2 * CHUNK)
+
+    class Shrunk:
+        def read(self, position: int, size: int) -> bytes:
+            return batch[position : min(position + size, CHUNK)]
+
+    assert _large_batch(Shrunk(), batch[:CHUNK], 0, len(batch)) is None  # type: ignore[arg-type]

@@ -8,8 +8,9 @@ import pytest
 from compaction_kit import COMPACT, compact, content, keyed, open_compacted, segment_of
 from storage_kit import NOW, append, at_time, batch, marker, names_in, open_log
 
+from moldau.errors import ProtocolError
 from moldau.protocol.records import Compression
-from moldau.storage.compaction import Uncleanable
+from moldau.storage.compaction import Uncleanable, _Reader
 from moldau.storage.dirtiness import dirtiness, must_be_compacted
 from moldau.storage.log import Origin
 
@@ -350,3 +351,18 @@ def test_a_hole_between_segments_is_damage_unless_the_log_was_compacted_once(tmp
     after = open_log(tmp_path, deleting, clean_shutdown=False, recovery_point=0, compacted_once=compacted_once)
     assert [value for _, _, value in content(after)] == kept
     after.segments.release()
+
+
+def test_a_batch_that_ends_behind_its_file_is_damage():
+    class File:
+        path = "/log/0.log"
+
+        def read(self, position, size):
+            return b"x" * size
+
+    reader = _Reader(File(), 100, 60)
+    assert len(reader.read()) == 60
+    reader.used(50)
+    assert len(reader.read()) == 50
+    with pytest.raises(ProtocolError, match=r"0\.log ends inside a batch"):
+        reader.used(0)

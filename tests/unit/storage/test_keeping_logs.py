@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+from types import SimpleNamespace
+
 import pytest
 from storage_kit import CountingRandom, FailingDisk, StoppedClock, append, batch, names_in, values_of
 
@@ -10,7 +13,9 @@ from moldau.config.topic import LogConfig
 from moldau.runtime.disk import RealDisk
 from moldau.slicing import Slicer, run_whole
 from moldau.storage.checkpoint_kinds import COMPACTED, RECOVERY_POINTS
+from moldau.storage.directory_load import DirectoryLoad
 from moldau.storage.directory_work import DirectoryWork
+from moldau.storage.log_loading import LogLoading
 from moldau.storage.log_manager import LogManager
 from moldau.storage.offset_index import OffsetIndex
 from moldau.storage.retention import RetentionPass
@@ -369,3 +374,29 @@ def test_a_directory_that_fails_before_its_logs_have_let_go(tmp_path):
     steps.settle()
     assert (tmp_path / "a" / "orders-0").exists(), "nothing is done in a directory that is offline"
     logs.abandon()
+
+
+@pytest.mark.parametrize(("code", "fails"), [(errno.EIO, True), (errno.ENOSPC, False), (errno.EDQUOT, False)])
+def test_checkpoints_that_cannot_be_rewritten_for_want_of_room_keep_no_node_from_starting(code, fails):
+    def keep(wanted):
+        raise OSError(code, "it fails")
+
+    load = DirectoryLoad.__new__(DirectoryLoad)
+    load._found = []
+    load.directory = SimpleNamespace(keep_entries=keep)
+    if fails:
+        with pytest.raises(OSError, match="it fails"):
+            load._drop_entries_without_log()
+    else:
+        load._drop_entries_without_log()
+
+
+def test_a_fault_while_logs_are_read_is_no_failing_disk():
+    failures = []
+    loading = SimpleNamespace(_failed=lambda directory, error: failures.append(error))
+    load = SimpleNamespace(logs=[], directory=None, total=0, was_clean=True)
+    with pytest.raises(ZeroDivisionError):
+        LogLoading._loaded(loading, load, ZeroDivisionError())
+    assert not failures
+    LogLoading._loaded(loading, load, OSError(errno.EIO, "gone"))
+    assert len(failures) == 1

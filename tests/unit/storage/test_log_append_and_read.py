@@ -372,3 +372,18 @@ def test_reading_a_long_log_keeps_few_files_open(tmp_path):
     # What was handed out before stays readable.
     assert all(len(one.read()) == one.length for one in slices)
     again.close()
+
+
+def test_the_segment_that_is_written_stays_open_however_many_others_are_read(tmp_path):
+    log = open_log(tmp_path, LogConfig(segment_bytes=100))
+    for _ in range(20):
+        append(log, batch(b"v" * 20))
+    assert len(log.segments) > 12
+    segments = log.segments
+    segments.locate(log.log_end_offset - 1)
+    active = segments.active
+    assert active.file is not None
+    for offset in range(12):
+        segments.locate(offset)
+    assert active.file is not None
+    log.close()

@@ -6,7 +6,8 @@ from storage_kit import NOW, StoppedClock, append, at_time, batch, latest_of, op
 from malformed_batches import batch_of, record, sized, varint
 from moldau.config.topic import LogConfig
 from moldau.protocol.records import Compression
-from moldau.storage.timestamp_search import find_first
+from moldau.slicing import run_whole
+from moldau.storage.timestamp_search import LargeBatch, find_first, search_first
 
 SMALL = LogConfig(segment_bytes=400, index_interval_bytes=50, segment_index_bytes=1200)
 
@@ -131,4 +132,14 @@ def test_a_search_without_pauses_finds_the_same(tmp_path):
     assert find_first(log.segments, NOW + 6, 0)[:2] == (NOW + 9, 0)
     assert find_first(log.segments, NOW + 6, 1)[:2] == (NOW + 20, 3), "behind the large one, which holds none"
     assert find_first(log.segments, NOW + 21, 0) is None
+    log.close()
+
+
+def test_a_small_batch_that_unpacks_to_much_is_left_to_a_worker(tmp_path):
+    log = open_log(tmp_path)
+    large = record(0, value=sized(bytes(8 << 20)))
+    append(log, memoryview(bytearray(batch_of(large, 1, codec=Compression.ZSTD, base_timestamp=NOW))))
+    found = run_whole(search_first(log.segments, NOW, 0))
+    assert isinstance(found, LargeBatch)
+    assert found.find()[:2] == (NOW, 0)
     log.close()

@@ -163,4 +163,17 @@ def test_a_run_that_cannot_be_written_changes_nothing(tmp_path: Path) -> None:
     log.append_as_leader(memoryview(bytearray(batch)), 0, len(batch), EPOCH)
     assert append_run(log.local, bytearray(batch), 1, EPOCH, NOW) == 4
     assert values_of(log) == [b"first"] * 4
+
+
+def test_no_run_begins_with_the_last_entry_of_an_index(tmp_path: Path) -> None:
+    log = open_log(tmp_path, LogConfig(index_interval_bytes=1, segment_index_bytes=36))
+    found = []
+    for _ in range(6):
+        batch = one_batch()
+        log.append_as_leader(batch, 0, len(batch), EPOCH)
+        segment = log.segments.active
+        nearly = segment.offset_index.is_nearly_full and not segment.index_full
+        found.append((nearly, open_run(log.local, EPOCH, NOW) is None))
+    assert any(nearly for nearly, _ in found)
+    assert all(none for nearly, none in found if nearly)
     log.close()
