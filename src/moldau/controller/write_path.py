@@ -336,11 +336,12 @@ class WritePath:
 
     # -------------------------------------------------------------------------------------------- from the quorum
 
-    def on_snapshot(self, snapshot: MetadataSnapshot, *, more: bool) -> None:
+    def on_snapshot(self, snapshot: MetadataSnapshot, *, more: bool) -> Work[None]:
         state = self._new_state()
         for records in snapshot:
             for record in records:
                 state.replay(record, snapshot.last_offset)
+            yield
         self.state = state
         self._last_offset = self._committed = snapshot.last_offset
 

@@ -46,6 +46,7 @@ from moldau.metadata.records import (
     UnregisterBrokerRecord,
 )
 from moldau.metadata.topics_delta import LocalChanges, TopicDelta, TopicsDelta
+from moldau.slicing import Work
 
 __all__ = ["ConfigChange", "LocalChanges", "MetadataDelta", "TopicDelta", "TopicsDelta"]
 
@@ -113,9 +114,9 @@ class MetadataDelta:
     def config_changed(self, resource_type: int, name: str) -> bool:
         return ConfigResource(resource_type, name) in self._configs
 
-    def finish_snapshot(self) -> None:
+    def finish_snapshot(self) -> Work[None]:
         base = self.base
-        self.topics.finish_snapshot()
+        yield from self.topics.finish_snapshot()
         for broker_id in base.cluster.brokers:
             self.brokers.setdefault(broker_id, None)
         for controller_id in base.cluster.controllers:

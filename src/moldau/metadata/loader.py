@@ -14,6 +14,7 @@ from moldau.metadata.committed import CommittedBatch, MetadataSnapshot, Metadata
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
 from moldau.metadata.records import AbortTransactionRecord, BeginTransactionRecord, Message
+from moldau.slicing import Work
 
 logger = logging.getLogger("moldau.metadata")
 
@@ -69,13 +70,14 @@ class MetadataLoader:
         if not more:
             self._publish()
 
-    def on_snapshot(self, snapshot: MetadataSnapshot, *, more: bool) -> None:
-        self._delta = MetadataDelta(self.image, is_snapshot=True)
+    def on_snapshot(self, snapshot: MetadataSnapshot, *, more: bool) -> Work[None]:
+        delta = self._delta = MetadataDelta(self.image, is_snapshot=True)
         self._transaction = MetadataTransaction()
         for records in snapshot:
             for record in records:
-                self._delta.replay(record)
-        self._delta.finish_snapshot()
+                delta.replay(record)
+            yield
+        yield from delta.finish_snapshot()
         self._offset, self._epoch, self._timestamp = snapshot.last_offset, snapshot.epoch, snapshot.timestamp
         if not more:
             self._publish()

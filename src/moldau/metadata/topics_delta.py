@@ -8,6 +8,7 @@ from typing import NamedTuple, cast
 from moldau.metadata.image import PartitionRegistration, TopicImage, TopicsImage
 from moldau.metadata.partition_registration import partition_from_record
 from moldau.metadata.records import MetadataError, PartitionChangeRecord, PartitionRecord
+from moldau.slicing import Work, pieces
 from moldau.types import TopicPartition, Uuid, uuid_to_text
 
 
@@ -124,10 +125,16 @@ class TopicsDelta:
                 if state.elr or state.last_known_elr:
                     topic.partitions[index] = state.without_eligible()
 
-    def finish_snapshot(self) -> None:
-        for topic_id, topic in self.base.ids.items():
-            if topic_id not in self.changed:
-                self.deleted[topic_id] = topic
+    def finish_snapshot(self) -> Work[None]:
+        """What was not mentioned is gone, and what is as it was is no change: nobody has to look at it again."""
+        for piece in pieces(self.base.ids.items()):
+            for topic_id, topic in piece:
+                mentioned = self.changed.get(topic_id)
+                if mentioned is None:
+                    self.deleted[topic_id] = topic
+                elif mentioned.partitions == topic.partitions:
+                    del self.changed[topic_id]
+            yield
 
     def apply(self) -> TopicsImage:
         if not self.is_changed:

@@ -18,6 +18,7 @@ from moldau.protocol.records import BatchBuilder, control_record, decode_batch, 
 from moldau.raft.control_records import ControlRecord, encoded, leader_change, read_change
 from moldau.raft.log_view import Entries, EpochOffset
 from moldau.raft.voters import ReplicaKey, Voter, VoterChange, VoterSet
+from moldau.slicing import pieces
 from moldau.types import Buffer
 
 # What Kafka allows for one batch of the metadata log.
@@ -56,6 +57,17 @@ def decode_batches(data: Buffer, *, check_crc: bool = True) -> Iterator[Committe
         yield CommittedBatch(
             header.base_offset, header.last_offset, header.partition_leader_epoch, header.max_timestamp, records
         )
+        position += header.size
+
+
+def decode_pieces(data: Buffer, size: int) -> Iterator[Sequence[Message]]:
+    """What the batches in `data`, which have been checked, say, some records at a time: a batch may hold very many."""
+    position = 0
+    for header in scan_batches(data, 0, len(data), check_crc=False):
+        if not header.is_control:
+            for piece in pieces(decode_batch(data, position, position + header.size, check_crc=False), size):
+                decoded = [decode_record(record.value) for record in piece if record.value is not None]
+                yield [each.message for each in decoded if each is not None]
         position += header.size
 
 

@@ -55,6 +55,7 @@ class MetadataLog:
         self._lock: Lock | None = None
         self._snapshot: SnapshotId | None = None
         self._download: SnapshotDownload | None = None
+        self._installed: SnapshotReader | None = None
         self.snapshot_bytes = 0
 
     # ------------------------------------------------------------------------------------------------- open and close
@@ -266,6 +267,7 @@ class MetadataLog:
             return False
         self.log.local.truncate_fully_and_start_at(reader.id.end_offset)
         self._take(reader.id, reader.size)
+        self._installed = reader
         self._disk.sync_directory(self.directory)
         return True
 
@@ -285,6 +287,10 @@ class MetadataLog:
 
     def open_snapshot(self) -> SnapshotReader:
         assert self._snapshot is not None
+        installed, self._installed = self._installed, None
+        if installed is not None and installed.id == self._snapshot:
+            # A worker has read and checked it.
+            return installed
         return SnapshotReader(self._disk, self.directory, self._snapshot)
 
 

@@ -7,13 +7,15 @@ from typing import Protocol
 
 from moldau.metadata.committed import CommittedBatch, MetadataSnapshot
 from moldau.metadata.records import VersionedRecord
+from moldau.slicing import Work
 
 
 class QuorumListener(Protocol):
     """Someone who follows the metadata log. Calls come on the loop's thread, in the order of the log."""
 
-    def on_snapshot(self, snapshot: MetadataSnapshot, *, more: bool) -> None:
-        """Forget everything: the log now begins after this snapshot."""
+    def on_snapshot(self, snapshot: MetadataSnapshot, *, more: bool) -> Work[None] | None:
+        """Forget everything: the log now begins after this snapshot. The work of that, if it takes longer; nothing else
+        is told to anybody before it is done."""
         ...
 
     def on_commit(self, batch: CommittedBatch, *, more: bool) -> None:

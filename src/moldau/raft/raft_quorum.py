@@ -88,7 +88,7 @@ class RaftQuorum:
         self._membership = Membership(config, disk, self._log.directory)
         self.voters = self._membership.history
         self._correspondence = Correspondence(peers, self._membership)
-        self._delivery = Delivery(self._log, loop, self._fault)
+        self._delivery = Delivery(self._log, loop, clock, self._fault)
         self._commits = GroupCommit(self._log, loop, workers, self._forced, self._fault)
         self._transfer = SnapshotTransfer(self._log, loop, workers, self._transferred)
         # The machine takes steps until the quorum is closed or has failed; what it knew remains.

@@ -19,13 +19,15 @@ from moldau.protocol.message import Message
 from moldau.protocol.messages.snapshot_footer_record import SnapshotFooterRecord
 from moldau.protocol.messages.snapshot_header_record import SnapshotHeaderRecord
 from moldau.protocol.records import ControlType, control_type, decode_batch, scan_batches
-from moldau.raft.batches import control_batch, decode_batches, metadata_batch, voter_changes
+from moldau.raft.batches import control_batch, decode_pieces, metadata_batch, voter_changes
 from moldau.raft.control_records import ControlRecord, kraft_version_record, voters_record
 from moldau.raft.voters import VoterChange, VoterSet
 from moldau.runtime.ports import Disk, File
 
 _NAME: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint", re.ASCII)
 _UNFINISHED: Final = ".part"
+# A tenth of a millisecond or two.
+_RECORDS_AT_ONCE: Final = 16
 
 
 class SnapshotId(NamedTuple):
@@ -144,6 +146,10 @@ class SnapshotReader:
         self._data = disk.read_file(self._path)
         self.size = len(self._data)
         self.timestamp = self._check()
+        # What it says about the voters, as of its last offset. Looked for here, which may be on a worker.
+        self.changes: tuple[VoterChange, ...] = tuple(
+            change._replace(offset=self.last_offset) for change in voter_changes(self._data, check_crc=False)
+        )
 
     @property
     def last_offset(self) -> int:
@@ -154,13 +160,7 @@ class SnapshotReader:
         return self.id.epoch
 
     def __iter__(self) -> Iterator[Sequence[Message]]:
-        return (batch.records for batch in decode_batches(self._data, check_crc=False) if batch.records)
-
-    @property
-    def changes(self) -> tuple[VoterChange, ...]:
-        """What it says about the voters, as of its last offset."""
-        found = voter_changes(self._data, check_crc=False)
-        return tuple(change._replace(offset=self.last_offset) for change in found)
+        return decode_pieces(self._data, _RECORDS_AT_ONCE)
 
     def _check(self) -> int:
         """The timestamp in its header; MetadataError unless it is whole, begin and end included."""

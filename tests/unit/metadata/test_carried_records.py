@@ -18,6 +18,7 @@ from moldau.protocol.messages.remove_access_control_entry_record import RemoveAc
 from moldau.protocol.messages.remove_delegation_token_record import RemoveDelegationTokenRecord
 from moldau.protocol.messages.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
 from moldau.protocol.messages.user_scram_credential_record import UserScramCredentialRecord
+from moldau.slicing import run_whole
 
 ENTITY = [EntityData(entity_type="user", entity_name="vltava"), EntityData(entity_type="client-id", entity_name=None)]
 RULE = AccessControlEntryRecord(id=b"r" * 16, resource_name="orders", principal="User:vltava")
@@ -38,7 +39,7 @@ def replayed(base: MetadataImage, *records: Message, is_snapshot: bool = False) 
     for record in records:
         delta.replay(record)
     if is_snapshot:
-        delta.finish_snapshot()
+        run_whole(delta.finish_snapshot())
     assert delta.is_empty is (records == () and not is_snapshot)
     return delta.apply(base.offset + 1, 1)
 

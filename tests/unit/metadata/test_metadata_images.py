@@ -23,6 +23,7 @@ from moldau.metadata.records import (
     UnregisterBrokerRecord,
 )
 from moldau.metadata.snapshot_records import image_records
+from moldau.slicing import run_whole
 from moldau.types import TopicPartition
 
 ORDERS = b"orders-topic-id."
@@ -197,8 +198,16 @@ def test_an_image_can_be_rebuilt_from_its_records() -> None:
     onto = MetadataDelta(other.image, is_snapshot=True)
     for record in image_records(world.image):
         onto.replay(record)
-    onto.finish_snapshot()
+    run_whole(onto.finish_snapshot())
     image = onto.apply(world.image.offset, world.image.epoch)
     assert image.same_content(world.image)
     assert not image.configs.of(ResourceType.TOPIC, "elsewhere")
     assert {topic.name for topic in onto.topics.deleted.values()} == {"elsewhere", "orders"}
+    # What it finds as it was is no change.
+    again = MetadataDelta(image, is_snapshot=True)
+    world.create("more", 1, 1)
+    for record in image_records(world.image):
+        again.replay(record)
+    run_whole(again.finish_snapshot())
+    assert [topic.name for topic in again.topics.changed.values()] == ["more"]
+    assert again.apply(world.image.offset, world.image.epoch).same_content(world.image)

@@ -369,7 +369,7 @@ class Cluster:
                 delta.topics.set_partition(state.to_record(topic_id, index))
         delta.brokers.update(whole.brokers)
         delta._configs.update(whole._configs)
-        delta.finish_snapshot()
+        run_whole(delta.finish_snapshot())
         return delta
 
     def schedule_soon(self, broker: Broker) -> None:
