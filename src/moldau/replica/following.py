@@ -20,6 +20,7 @@ from moldau.replica.source_session import Asked
 from moldau.runtime.ports import FileSlice
 from moldau.slicing import Work
 from moldau.storage.batch_order import UnexpectedOffset
+from moldau.storage.producer_state import ProducerState
 from moldau.types import NO_EPOCH, Buffer
 
 logger = logging.getLogger("moldau.replica")
@@ -96,7 +97,7 @@ class Following:
         diverging = data.diverging_epoch
         if diverging.epoch != NO_EPOCH or diverging.end_offset >= 0:
             # Nothing else in the answer counts until both logs agree.
-            self.truncate_for(diverging.epoch, diverging.end_offset)
+            yield from self.truncate_for(diverging.epoch, diverging.end_offset)
             return 0
         appended = 0
         records = data.records
@@ -139,7 +140,7 @@ class Following:
 
     # ------------------------------------------------------------------------------------------------- truncating
 
-    def truncate_for(self, epoch: int, end_offset: int) -> None:
+    def truncate_for(self, epoch: int, end_offset: int) -> Work[None]:
         """The leader knows nothing of our last epoch, or less than we have: its own, up to ours, ends at `end_offset`.
 
         Do we know that epoch, then both have its records up to where it ended for the first of us. Else all that is
@@ -154,20 +155,28 @@ class Following:
             target = own_end
         else:
             target = min(own_end, end_offset)
-        self._cut(min(target, log.log_end_offset))
+        target = min(target, log.log_end_offset)
+        # Whoever writes here from the next turn on must find the producers as the log has them: they are looked for
+        # before the cut, and everything is cut at once.
+        producers = yield from log.local.producers_after_cut(target)
+        if not self.is_current() or self.partition.log is not log:
+            return
+        if (log.log_end_offset, log.epochs.latest_epoch) != before:
+            return
+        self._cut(target, producers)
         if (log.log_end_offset, log.epochs.latest_epoch) == before:
             raise KafkaError(
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"{self.partition.topic_partition} has nothing to cut off at offset {target}, epoch {epoch}.",
             )
 
-    def _cut(self, offset: int) -> None:
+    def _cut(self, offset: int, producers: ProducerState | None = None) -> None:
         log, place = self.partition.log, self.partition.topic_partition
         if offset < log.high_watermark:
             logger.warning("%s is cut to offset %d, before its high watermark %d", place, offset, log.high_watermark)
         elif offset < log.log_end_offset:
             logger.info("%s is cut from offset %d to %d", place, log.log_end_offset, offset)
-        log.local.truncate_to(offset)
+        log.local.truncate_to(offset, producers)
         self.changed = True
 
     @property

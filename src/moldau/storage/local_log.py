@@ -14,10 +14,12 @@ from typing import Final
 from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.runtime.ports import Clock, Disk, Random
+from moldau.slicing import Work
 from moldau.storage.durability import Durability
 from moldau.storage.file_names import EPOCH_CHECKPOINT
 from moldau.storage.partition_directory import PartitionDirectory
-from moldau.storage.recovery import LoadedLog, rebuild_producers
+from moldau.storage.producer_state import ProducerState
+from moldau.storage.recovery import LoadedLog, producers_at, rebuild_producers
 from moldau.storage.segment import Segment
 
 # How many of the newest batches are remembered with their positions: readers at the end of the log need no index then.
@@ -169,8 +171,43 @@ class LocalLog:
 
     # --------------------------------------------------------------------------------------------------- cutting
 
-    def truncate_to(self, offset: int) -> bool:
-        """Drops the records at and after `offset`; True if there were any. A batch across it goes as a whole."""
+    def producers_after_cut(self, offset: int) -> Work[ProducerState | None]:
+        """What `truncate_to` would have to read much for, made while the log is as it was; None if that is not so."""
+        if not self.segments.first.base_offset <= offset < self.log_end_offset:
+            return None
+
+        def state() -> tuple[int, int, list[Segment]]:
+            return self.log_start_offset, self.log_end_offset, list(self.segments)
+
+        before = state()
+        try:
+            last = [segment for segment in self.segments if segment.base_offset <= offset][-1]
+            end = self._cut_within(last, offset)
+            return (
+                yield from producers_at(
+                    self.producers,
+                    self.segments,
+                    self.log_start_offset,
+                    end,
+                    self._clock.now_ms(),
+                    lambda: state() == before,
+                )
+            )
+        except OSError as error:
+            raise self.directory.failed("Truncating", error) from error
+        except ProtocolError as error:
+            raise self.directory.damaged(offset, error) from error
+
+    def _cut_within(self, segment: Segment, offset: int) -> int:
+        cut = segment.find(offset)
+        # Only a batch that begins before the offset makes the log end earlier than asked for.
+        return min(offset, cut.header.base_offset) if cut is not None else offset
+
+    def truncate_to(self, offset: int, producers: ProducerState | None = None) -> bool:
+        """Drops the records at and after `offset`; True if there were any. A batch across it goes as a whole.
+
+        `producers` are from `producers_after_cut`, if nothing has changed since.
+        """
         if offset >= self.log_end_offset:
             self.epochs.truncate_from_end(self.log_end_offset)
             return False
@@ -180,14 +217,12 @@ class LocalLog:
         try:
             self._drop_end([segment for segment in self.segments if segment.base_offset > offset])
             active = self.segments.active
-            cut = active.find(offset)
-            # Only a batch that begins before the offset makes the log end earlier than asked for.
-            end = min(offset, cut.header.base_offset) if cut is not None else offset
+            end = self._cut_within(active, offset)
             now = self._clock.now_ms()
             active.truncate_to(end, now)
             active.set_age_limit(self.config.max_segment_ms - self._jitter())
             self._ends_at(end)
-            rebuild_producers(self.producers, self.segments, self.log_start_offset, end, now)
+            rebuild_producers(self.producers, self.segments, self.log_start_offset, end, now, producers)
             self.producers.high_watermark_moved(self.high_watermark)
         except OSError as error:
             raise self.directory.failed("Truncating", error) from error

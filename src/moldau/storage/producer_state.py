@@ -262,10 +262,24 @@ class ProducerState:
         self.clear()
         loaded = self.snapshots.load_latest()
         if loaded is None:
-            self.end_offset = log_start_offset
             self.snapshots.start_from(log_start_offset)
-            return
-        self.end_offset, entries = loaded
+        self._begin_with(loaded, log_start_offset, now_ms)
+
+    def aside(self, log_start_offset: int, end_offset: int, now_ms: int) -> ProducerState:
+        """Another one that starts over like this one would if the log ended at `end_offset`; the files stay as they
+        are, and it must not write any."""
+        other = ProducerState(self._topic_partition, self.snapshots, self._expiration_ms)
+        other._begin_with(self.snapshots.newest_within(log_start_offset, end_offset), log_start_offset, now_ms)
+        return other
+
+    def take_over(self, other: ProducerState, log_start_offset: int) -> None:
+        """Becomes what another one, made `aside`, has come to."""
+        self.entries, self._open, self.unreplicated = other.entries, other._open, other.unreplicated
+        self.end_offset = other.end_offset
+        self.snapshots.start_from(log_start_offset)
+
+    def _begin_with(self, loaded: tuple[int, list[ProducerEntry]] | None, log_start_offset: int, now_ms: int) -> None:
+        self.end_offset, entries = (log_start_offset, []) if loaded is None else loaded
         for entry in entries:
             if not entry.expired(now_ms, self._expiration_ms):
                 self.entries[entry.producer_id] = entry

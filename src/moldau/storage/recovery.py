@@ -10,13 +10,14 @@ takes depends on what was not yet flushed and not on the size of the log.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from moldau._speed import BatchHeader
 from moldau.config.topic import LogConfig
 from moldau.errors import ProtocolError
+from moldau.slicing import Work
 from moldau.storage.batch_check import CheckedBatch, good_batches
 from moldau.storage.epoch_cache import EpochCache
 from moldau.storage.file_names import LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, file_name, offset_of
@@ -26,6 +27,9 @@ from moldau.storage.producer_state import ProducerState
 from moldau.storage.segment import Segment
 from moldau.storage.transaction_marker import record_completed
 from moldau.types import TopicPartition
+
+# Half a millisecond, if each of them is of a producer.
+_BATCHES_AT_ONCE: Final = 64
 
 
 @dataclass(slots=True)
@@ -285,14 +289,23 @@ class LogLoader:
 
 
 def rebuild_producers(
-    producers: ProducerState, segments: LogSegments, log_start_offset: int, end_offset: int, now_ms: int
+    producers: ProducerState,
+    segments: LogSegments,
+    log_start_offset: int,
+    end_offset: int,
+    now_ms: int,
+    prepared: ProducerState | None = None,
 ) -> None:
-    """Brings the producer state to `end_offset`: the newest snapshot before it, then the batches behind that."""
+    """Brings the producer state to `end_offset`: the newest snapshot before it, then the batches behind that, or what
+    `producers_at` has `prepared`."""
     # A log that had no producers up to a later offset has none before it, and need not be read.
     had_none = producers.is_empty and producers.end_offset > end_offset
     producers.snapshots.remove_outside(log_start_offset, end_offset)
     if producers.end_offset == end_offset:
         producers.log_start_moved(log_start_offset)
+        return
+    if prepared is not None and prepared.end_offset == end_offset:
+        producers.take_over(prepared, log_start_offset)
         return
     producers.load(log_start_offset, now_ms)
     # After a clean stop the snapshot reaches to the end, and the log is not even opened for it.
@@ -308,19 +321,57 @@ def rebuild_producers(
     producers.end_offset = end_offset
 
 
-def _replay_segment(producers: ProducerState, segment: Segment, start_offset: int, end_offset: int) -> None:
+def producers_at(
+    producers: ProducerState,
+    segments: LogSegments,
+    log_start_offset: int,
+    end_offset: int,
+    now_ms: int,
+    is_unchanged: Callable[[], bool],
+) -> Work[ProducerState | None]:
+    """The state as of an offset within the log, made aside while the log is what it was; None where nothing has to be
+    read for it, where the log has changed meanwhile, and where it is damaged."""
+    if producers.is_empty or producers.end_offset <= end_offset:
+        return None
+    state = producers.aside(log_start_offset, end_offset, now_ms)
+    for segment in segments.from_offset(state.end_offset):
+        if segment.base_offset >= end_offset:
+            break
+        has_more = True
+        while has_more:
+            # Found anew after every pause: the file may have been closed to open others.
+            segments.used(segment)
+            try:
+                start = max(state.end_offset, log_start_offset)
+                has_more = _replay_segment(state, segment, start, end_offset, _BATCHES_AT_ONCE)
+            except ProtocolError:
+                return None
+            yield
+            if not is_unchanged():
+                return None
+    state.end_offset = end_offset
+    return state
+
+
+def _replay_segment(
+    producers: ProducerState, segment: Segment, start_offset: int, end_offset: int, most: int | None = None
+) -> bool:
+    """The batches in a range of offsets, at most so many; whether there are more."""
     found = segment.find(start_offset)
     if found is None:
-        return
-    for placed in segment.batches(found.position):
+        return False
+    for number, placed in enumerate(segment.batches(found.position)):
         header = placed.header
         if header.base_offset >= end_offset:
-            return
+            return False
+        if number == most:
+            return True
         data = _body(segment, placed.position, header)
         completed = producers.replay(data, 0, len(data), header)
         if completed is not None:
             producers.complete(completed)
         producers.end_offset = header.next_offset
+    return False
 
 
 def _body(segment: Segment, position: int, header: BatchHeader) -> bytes:

@@ -59,6 +59,16 @@ class SnapshotFiles:
                 self.remove(offset)
         return None
 
+    def newest_within(self, log_start_offset: int, end_offset: int) -> tuple[int, list[ProducerEntry]] | None:
+        """The newest whole one that `remove_outside` would leave; nothing is removed."""
+        for offset in reversed(self.offsets):
+            if log_start_offset < offset <= end_offset:
+                try:
+                    return offset, decode_snapshot(self._disk.read_file(self._path(offset)))
+                except CorruptSnapshot:
+                    continue
+        return None
+
     def paths(self, first: int, last: int) -> list[str]:
         """Those of the snapshots in a range of offsets."""
         return [self._path(offset) for offset in self.offsets if first <= offset <= last]

@@ -128,6 +128,33 @@ def test_an_answer_to_an_earlier_question_is_nothing(stage: Stage) -> None:
     assert stage.log.log_end_offset == 2
 
 
+def by_a_producer(offset: int, epoch: int) -> bytes:
+    record = Record(0, 1_700_000_000_000, None, b"value", [])
+    fields = {"producer_id": 7, "producer_epoch": 0, "base_sequence": offset}
+    return encode_batch([record], base_offset=offset, partition_leader_epoch=epoch, **fields)
+
+
+@pytest.mark.parametrize("change", [None, "another leader", "more records"])
+def test_a_cut_that_takes_long_is_made_at_once_or_not_at_all(stage: Stage, change: str | None) -> None:
+    """Whoever leads next must not find producers that the log does not have, or has and they do not say so."""
+    for offset in range(200):
+        stage.take(by_a_producer(offset, 2 if offset < 150 else 3))
+    asked = PartitionData(diverging_epoch=EpochEndOffset(epoch=2, end_offset=150))
+    stage.following.ask()
+    work = stage.following.take(asked)
+    for _ in range(2):
+        next(work)
+        assert (stage.log.log_end_offset, stage.log.producers.entries[7].last_sequence) == (200, 199)
+    if change == "another leader":
+        stage.follow(1, 4)
+    elif change == "more records":
+        data = memoryview(by_a_producer(200, 3))
+        stage.log.append_as_follower(data, 0, len(data))
+    run_whole(work)
+    end = {None: 150, "another leader": 200, "more records": 201}[change]
+    assert (stage.log.log_end_offset, stage.log.producers.entries[7].last_sequence) == (end, end - 1)
+
+
 def test_what_a_deposed_leader_sends_of_a_later_epoch_is_refused(stage: Stage) -> None:
     """Its file was cut and written anew before the records left: they are not those it had looked up."""
     with pytest.raises(KafkaError) as refused:
