@@ -138,8 +138,11 @@ INERT: Final[tuple[Setting[Any], ...]] = (
         ("controlled.shutdown.retry.backoff.ms", LONG, 5000),
     ),
     *_because(
-        "KRaft moves every leader that is not the preferred one",
+        "KRaft moves every leader that is not the preferred one, and Kafka 4.3 has no such setting any more",
         ("leader.imbalance.per.broker.percentage", INT, 10),
+    ),
+    *_because(
+        "a request to the controller is given thirty seconds, or as long as whoever asks",
         ("controller.socket.timeout.ms", INT, 30_000),
     ),
     *_because(
