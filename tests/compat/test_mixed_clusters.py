@@ -412,3 +412,25 @@ def test_everybody_leads_a_mixed_quorum(mixed_quorum: MixedCluster) -> None:
     # The logs of all voters agree where they overlap; snapshots have taken the place of what is missing.
     status = cluster.tools.run("MetadataQuorumCommand", "--bootstrap-server", cluster.bootstrap, "describe", "--status")
     assert re.search(r"CurrentVoters:.*\"id\": 1,.*\"id\": 2,.*\"id\": 3,", status)
+
+
+def test_a_mixed_quorum_is_upgraded(mixed_quorum: MixedCluster) -> None:
+    """Whoever leads has to hear from voters of both kinds first, and both kinds have to read what it writes."""
+    cluster = mixed_quorum
+    upgrade = ("FeatureCommand", "--bootstrap-server", cluster.bootstrap, "upgrade", "--feature", "kraft.version=1")
+    wait_until(lambda: cluster.tools.tried(*upgrade)[0] == 0, "every voter has told the leader about itself")
+    assert re.search(r"kraft\.version.*FinalizedVersionLevel: 1", cluster.tool("FeatureCommand", "describe"))
+    voters = {1, 2, 3}
+    for number in range(3):
+        status = cluster.tools.run(
+            "MetadataQuorumCommand", "--bootstrap-server", cluster.bootstrap, "describe", "--status"
+        )
+        (listed,) = re.findall(r"CurrentVoters:\s+(.*)", status)
+        rows = json.loads(listed)
+        assert {row["id"] for row in rows} == voters
+        assert len({row["directoryId"] for row in rows}) == len(voters)
+        leader = wait_for_leader(cluster, voters)
+        cluster[leader].kill()
+        wait_for_leader(cluster, voters - {leader})
+        create(cluster, f"upgraded-{number}", "5:4")
+        cluster[leader].start()
