@@ -49,6 +49,7 @@ from moldau.protocol.messages.list_partition_reassignments import (
 )
 from moldau.protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
 from moldau.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
+from moldau.raft.progress import CHECK_QUORUM_FACTOR
 from moldau.raft.quorum import MetadataQuorum
 from moldau.runtime.ports import Clock, Loop, Random, TimerHandle
 from moldau.slicing import Slicer, Work
@@ -81,7 +82,10 @@ class Controller(WritePath):
         self.cluster_id = cluster_id
         self._config = config
         self.sessions = BrokerSessions(
-            clock, config.broker_session_timeout_ms / 1000, quorum.node_id if has_local_broker else None
+            clock,
+            config.broker_session_timeout_ms / 1000,
+            quorum.node_id if has_local_broker else None,
+            CHECK_QUORUM_FACTOR * config.controller_quorum_fetch_timeout_ms / 1000,
         )
         self._clock = clock
         self._expiry_timer: TimerHandle | None = None
@@ -222,6 +226,12 @@ class Controller(WritePath):
     def disconnected(self, broker_id: int, way: Way) -> None:
         self.sessions.disconnected(broker_id, way)
         self._watch_sessions(anew=True)
+
+    def metadata_fetched(self, node_id: int) -> None:
+        """A node of ours follows the log. If a broker is part of it, that lives; see `BrokerSessions`."""
+        ends_at = self.sessions.fetched(node_id)
+        if ends_at is not None and ends_at < self._expiry_due:
+            self._watch_sessions(anew=True)
 
     def unregister_broker(self, request: UnregisterBrokerRequest) -> Deferred[UnregisterBrokerResponse]:
         return self.run(lambda: lifecycle.unregister(self.state, request))

@@ -7,17 +7,24 @@ A session ends before its time when there is better evidence than silence. The s
 process that died; one that lives and lost its connection beats again at once. So a broker whose connection ended has a
 moment to be heard of, not the rest of its session. The same goes for the broker of a node that led the quorum until its
 voters gave it up, and for whoever comes with the log directories of another: they are locked, so that one is dead.
+
+A node that is halted or cut off keeps its connections. But it also stops to fetch the metadata log, which it does twice
+a second while it lives. Who neither fetched nor beat for a third of a session, and not less than it takes the quorum to
+give up a leader, has a moment too. Fetches alone keep nobody's session: heartbeats say more.
 """
 
 from __future__ import annotations
 
 from enum import Enum
+from math import inf
 from typing import Final, Protocol
 
 from moldau.runtime.ports import Clock
 
 # How long a broker whose connection ended has to be heard of again, if its session is not over before that.
 GRACE_SECONDS: Final = 1.0
+# What of its session a broker may be silent in every way.
+_SILENT_PART: Final = 1 / 3
 
 
 class Way(Protocol):
@@ -34,11 +41,23 @@ class BrokerState(Enum):
 
 
 class _Session:
-    __slots__ = ("expiry", "fenced", "heard", "last_contact", "metadata_offset", "owed", "shutdown_offset", "way")
+    __slots__ = (
+        "expiry",
+        "fenced",
+        "heard",
+        "last_contact",
+        "metadata_offset",
+        "owed",
+        "shutdown_offset",
+        "silent_at",
+        "way",
+    )
 
     def __init__(self, now: float, expiry: float, fenced: bool) -> None:
         self.last_contact = now
         self.expiry = expiry
+        # When it will have been silent in every way for too long; never for one of which only heartbeats are known.
+        self.silent_at = inf
         # By this controller, since it leads.
         self.heard = False
         # What its last heartbeat came on, where the end of that means something.
@@ -51,6 +70,10 @@ class _Session:
         self.owed = False
 
     @property
+    def ends_at(self) -> float:
+        return min(self.expiry, self.silent_at)
+
+    @property
     def state(self) -> BrokerState:
         if self.shutdown_offset is not None:
             return BrokerState.CONTROLLED_SHUTDOWN
@@ -61,9 +84,12 @@ class BrokerSessions:
     """`local_broker` shares this controller's process: it is alive as long as the question can be asked, and what an
     earlier process left behind under its id is certainly dead."""
 
-    def __init__(self, clock: Clock, timeout_seconds: float, local_broker: int | None = None) -> None:
+    def __init__(
+        self, clock: Clock, timeout_seconds: float, local_broker: int | None = None, quorum_seconds: float = 0.0
+    ) -> None:
         self._clock = clock
         self._timeout = timeout_seconds
+        self._silence = max(timeout_seconds * _SILENT_PART, quorum_seconds) + GRACE_SECONDS
         self._local_broker = local_broker
         self._sessions: dict[int, _Session] = {}
 
@@ -109,10 +135,20 @@ class BrokerSessions:
         if session is not None:
             session.expiry = min(session.expiry, self._clock.monotonic() + GRACE_SECONDS)
 
+    def fetched(self, broker_id: int) -> float | None:
+        """It follows the metadata log, and will ask for more of it in a moment. Until when it should have been heard of
+        again, if it is watched."""
+        session = self._sessions.get(broker_id)
+        if session is None:
+            return None
+        session.silent_at = self._clock.monotonic() + self._silence
+        return None if session.fenced or broker_id == self._local_broker else session.ends_at
+
     def prolong(self, seconds: float) -> None:
         """For so long nobody could be heard."""
         for session in self._sessions.values():
             session.expiry += seconds
+            session.silent_at += seconds
 
     def owe(self, broker_id: int) -> None:
         """The change of state that was decided last failed: its next heartbeat makes up for what is missing."""
@@ -138,7 +174,7 @@ class BrokerSessions:
         is_gone = not session.heard or (session.way is not None and not session.way.is_open())
         if has_its_directories and is_gone:
             return False
-        return session.expiry >= self._clock.monotonic()
+        return session.ends_at >= self._clock.monotonic()
 
     def is_shutting_down(self, broker_id: int) -> bool:
         session = self._sessions.get(broker_id)
@@ -147,15 +183,15 @@ class BrokerSessions:
     def stale(self) -> int | None:
         """A broker whose session has run out, the longest silent one first."""
         now = self._clock.monotonic()
-        expired = [(session.last_contact, broker) for broker, session in self._watched() if session.expiry < now]
+        expired = [(session.last_contact, broker) for broker, session in self._watched() if session.ends_at < now]
         return min(expired)[1] if expired else None
 
     def is_stale(self, broker_id: int) -> bool:
         session = self._sessions.get(broker_id)
-        return session is not None and not session.fenced and session.expiry < self._clock.monotonic()
+        return session is not None and not session.fenced and session.ends_at < self._clock.monotonic()
 
     def seconds_to_next_expiry(self) -> float | None:
-        expiries = [session.expiry for _, session in self._watched()]
+        expiries = [session.ends_at for _, session in self._watched()]
         return max(0.0, min(expiries) - self._clock.monotonic()) if expiries else None
 
     def next_state(
@@ -212,3 +248,5 @@ class BrokerSessions:
     def _renew(self, session: _Session) -> None:
         session.last_contact = self._clock.monotonic()
         session.expiry = session.last_contact + self._timeout
+        if session.silent_at < inf:
+            session.silent_at = session.last_contact + self._silence

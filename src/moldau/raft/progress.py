@@ -15,7 +15,7 @@ from moldau.raft.voters import ReplicaKey, VoterSet
 from moldau.types import ZERO_UUID
 
 # A leader is given a little longer than its followers before it finds that nobody follows it.
-_CHECK_QUORUM_FACTOR: Final = 1.5
+CHECK_QUORUM_FACTOR: Final = 1.5
 # Kafka forgets an observer that has not fetched for so long, and lets one become a voter that fetched within an hour.
 _OBSERVER_SECONDS: Final = 300.0
 _CAUGHT_UP_SECONDS: Final = 3600.0
@@ -51,7 +51,7 @@ class Progress:
     _heard: set[int] = field(default_factory=set)
 
     def begin(self, voters: VoterSet, flushed: int, now: float) -> None:
-        self.check_deadline = now + self.fetch_timeout * _CHECK_QUORUM_FACTOR
+        self.check_deadline = now + self.fetch_timeout * CHECK_QUORUM_FACTOR
         self.change_voters(voters)
         self.forced(flushed)
 
@@ -103,7 +103,7 @@ class Progress:
         self._heard.add(key.id)
         if len(self._heard) >= self._others_needed:
             self._heard.clear()
-            self.check_deadline = now + self.fetch_timeout * _CHECK_QUORUM_FACTOR
+            self.check_deadline = now + self.fetch_timeout * CHECK_QUORUM_FACTOR
 
     @property
     def _others_needed(self) -> int:

@@ -192,6 +192,64 @@ def test_a_controller_that_stood_still_itself_fences_nobody_for_it() -> None:
     assert not lives(world, 1)
 
 
+def fetch_for(world: World, seconds: float, *brokers: int, beats: tuple[int, ...] = ()) -> None:
+    """As brokers of ours do while they live: they ask for the log twice a second, and beat every two seconds."""
+    for turn in range(int(seconds * 2)):
+        for broker in brokers:
+            world.controller.metadata_fetched(broker)
+        for broker in beats if turn % 4 == 0 else ():
+            world.heartbeat(broker)
+        world.loop.advance(0.5)
+
+
+def test_a_broker_that_neither_beats_nor_fetches_is_fenced_before_its_session_is_over() -> None:
+    world = World(brokers=(1, 2, 3))
+    fetch_for(world, 6, 1, 2, 3, beats=(1, 2, 3))
+    fetch_for(world, 3, 1, 3, beats=(1, 3))
+    assert lives(world, 2)
+    fetch_for(world, 1.5, 1, 3, beats=(1, 3))
+    assert not lives(world, 2)
+    assert lives(world, 1)
+    assert lives(world, 3)
+
+
+def test_heartbeats_keep_a_broker_that_does_not_fetch_and_fetches_alone_keep_nobody() -> None:
+    world = World(brokers=(1, 2))
+    fetch_for(world, 2, 1, 2, beats=(1, 2))
+    fetch_for(world, 7, 1, beats=(2,))
+    assert lives(world, 1)
+    assert lives(world, 2)
+    fetch_for(world, 4, 1, beats=(2,))
+    assert not lives(world, 1)
+    assert lives(world, 2)
+
+
+def test_a_broker_that_never_fetched_here_has_its_whole_session() -> None:
+    world = World(brokers=(1, 2))
+    world.heartbeat(2)
+    world.loop.advance(8)
+    assert lives(world, 2)
+
+
+def test_a_controller_that_stood_still_takes_nobody_for_silent() -> None:
+    world = World(brokers=(1, 2))
+    fetch_for(world, 2, 1, 2, beats=(1, 2))
+    world.clock.now += 60.0
+    world.loop.run()
+    world.loop.advance(0.1)
+    assert lives(world, 1)
+    assert lives(world, 2)
+
+
+def test_a_longer_session_is_a_longer_silence() -> None:
+    world = World({"broker.session.timeout.ms": "30000"}, brokers=(1, 2))
+    fetch_for(world, 2, 1, 2, beats=(1, 2))
+    fetch_for(world, 10, 1, beats=(1,))
+    assert lives(world, 2)
+    fetch_for(world, 2, 1, beats=(1,))
+    assert not lives(world, 2)
+
+
 def test_the_broker_of_a_leader_that_was_given_up_has_a_moment_under_the_next_one() -> None:
     before = World(brokers=(1, 2, 3))
     before.quorum.lose_leadership()

@@ -9,6 +9,7 @@ from typing import Final
 
 from moldau.deferred import Deferred
 from moldau.errors import KafkaError
+from moldau.links.exchange import OUR_NAME
 from moldau.protocol.api import ApiKey
 from moldau.protocol.message import Message
 from moldau.protocol.messages.fetch import FetchRequest, FetchResponse
@@ -17,6 +18,10 @@ from moldau.server.dispatch import Api
 
 
 def fetch_metadata(context: RequestContext, request: FetchRequest) -> Message | Deferred[Message]:
+    controller, software = context.services.controller, context.connection.software
+    if controller is not None and software is not None and software.name == OUR_NAME:
+        # How often others ask is theirs to choose.
+        controller.metadata_fetched(max(request.replica_id, request.replica_state.replica_id))
     return context.services.quorum.handle(request, context.version)
 
 
