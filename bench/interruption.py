@@ -26,7 +26,7 @@ class Interruption:
         self._partitions = partitions
         self._lock = threading.Condition()
         self._since = 0.0
-        self._longest = 0.0
+        self.longest = 0.0
         self._resumed: set[int] = set()
         self._failure = ""
         self._ended = False
@@ -47,17 +47,19 @@ class Interruption:
         """What was before is forgotten."""
         with self._lock:
             self._since = time.monotonic()
-            self._longest = 0.0
+            self.longest = 0.0
             self._resumed.clear()
 
     def wait_resumed(self) -> None:
         """Until something that was sent after `watch` is acknowledged in every partition."""
         with self._lock:
-            done = self._lock.wait_for(
-                lambda: self._failure or len(self._resumed) == self._partitions, PATIENCE_SECONDS
-            )
+            done = self._lock.wait_for(lambda: self._failure or self.resumed, PATIENCE_SECONDS)
             if self._failure or not done:
                 raise RuntimeError(self._failure or f"nothing was acknowledged for {PATIENCE_SECONDS:.0f} s")
+
+    @property
+    def resumed(self) -> bool:
+        return len(self._resumed) == self._partitions
 
     def end(self) -> float:
         """Milliseconds that a record waited at most since `watch`, those that are still on their way included."""
@@ -65,7 +67,7 @@ class Interruption:
         left = self._producer.flush(PATIENCE_SECONDS)
         if left or self._failure:
             raise RuntimeError(self._failure or f"{left} records were never acknowledged")
-        return self._longest * 1000
+        return self.longest * 1000
 
     def close(self) -> None:
         self._ended = True
@@ -74,19 +76,19 @@ class Interruption:
     def _write(self) -> None:
         while not self._ended:
             for partition in range(self._partitions):
-                acknowledged = partial(self._acknowledged, time.monotonic())
+                acknowledged = partial(self.acknowledged, time.monotonic())
                 self._producer.produce(self._topic, b"x" * 100, partition=partition, on_delivery=acknowledged)
             due = time.monotonic() + TURN_SECONDS
             while (left := due - time.monotonic()) > 0:
                 self._producer.poll(left)
 
-    def _acknowledged(self, sent: float, error: Any, message: Any) -> None:
+    def acknowledged(self, sent: float, error: Any, message: Any) -> None:
         now = time.monotonic()
         with self._lock:
             if error is not None:
                 self._failure = f"a record was not taken: {error}"
             elif now >= self._since:
-                self._longest = max(self._longest, now - max(sent, self._since))
+                self.longest = max(self.longest, now - max(sent, self._since))
                 if sent >= self._since:
                     self._resumed.add(message.partition())
             self._lock.notify_all()

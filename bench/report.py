@@ -19,7 +19,10 @@ matter.
 
 Like with like: both know the fate of every record (acks=all unless a row says otherwise), both keep it in the page
 cache and force nothing to disk while it is produced (Kafka's default, and ours) but in the rows that say so, and both
-are sent the same frames by the same generators. One node on each side, clients and brokers on the same machine.
+are sent the same frames by the same generators. One node on each side, clients and brokers on the same machine; in the
+rows of three nodes three on each side, each of them broker and controller in a process of its own, with three replicas
+of everything, min.insync.replicas=2 and the same timeouts. What is measured when a node goes is the longest that a
+record of confluent-kafka (acks=all, idempotent, otherwise its defaults) waits for its acknowledgement.
 
 - **Kafka** runs as its own scripts start it, broker and controller in one process: {kafka}.
 - **mock** is librdkafka's mock cluster: C, memory only, it validates nothing and keeps 5 MB of a partition. A ceiling,

@@ -1,8 +1,14 @@
 from __future__ import annotations
 
+import os
+import shutil
+import socket
+import threading
+
 import pytest
+from bench import load
 from bench.apache_kafka import parse_consumed, parse_end_to_end, parse_produced
-from bench.frames import batch_of, produce_frame, values_of
+from bench.frames import Frame, batch_of, produce_frame, values_of
 from bench.profile import find, lost
 from bench.results import Metric, Results
 from bench.rows.growth import commit_frames
@@ -58,6 +64,41 @@ def test_each_group_commits_in_a_frame_of_its_own():
     frames = split(commit_frames("topic", 100, 8).data)
     assert len(set(frames)) == 100
     assert len({len(each) for each in frames}) == 1
+
+
+def test_each_node_of_a_cluster_is_sent_its_own_frames(tmp_path):
+    """Three listeners that answer whatever they are sent: each hears of one partition only."""
+    if shutil.which(os.environ.get("CC", "cc").split()[0]) is None:
+        pytest.skip("the load generator needs a C compiler")
+    load.build()
+    heard: dict[int, set[bytes]] = {number: set() for number in range(3)}
+    servers = [socket.create_server(("127.0.0.1", 0)) for _ in heard]
+
+    def serve(number: int) -> None:
+        connection, _ = servers[number].accept()
+        with connection, connection.makefile("rb") as file:
+            while head := file.read(4):
+                body = file.read(int.from_bytes(head, "big"))
+                if body[1] != 18:  # ApiVersions
+                    heard[number].add(body)
+                connection.sendall(b"\0\0\0\x0a" + bytes(10))
+
+    threads = [threading.Thread(target=serve, args=(number,)) for number in heard]
+    for thread in threads:
+        thread.start()
+    frames = [b"\0\0\0\x04\0\0\0" + bytes([number]) for number in heard]
+    group = load.Group(
+        "three",
+        Frame(b"".join(frames), 0, 8),
+        connections=3,
+        ports=tuple(server.getsockname()[1] for server in servers),
+    )
+    load.run(servers[0].getsockname(), [group], warmup=0.0, seconds=0.1, directory=tmp_path)
+    for thread in threads:
+        thread.join()
+    for server in servers:
+        server.close()
+    assert heard == {number: {frames[number][4:]} for number in heard}
 
 
 def test_what_kafkas_programs_print_is_understood():

@@ -82,8 +82,8 @@ class QuorumSettings:
     broker_heartbeat_interval_ms = Setting("broker.heartbeat.interval.ms", INT, 2000, None, MEDIUM,
         "How often a broker tells the controller that it is alive.")
     broker_session_timeout_ms = Setting("broker.session.timeout.ms", INT, 9000, None, MEDIUM,
-        "How long a broker may go without a heartbeat before the controller fences it; a third of it, and a second, where "
-        "it does not ask for the metadata log either.")
+        "How long a broker may go without a heartbeat before the controller fences it; a third of it, and a second, "
+        "where it does not ask for the metadata log either.")
     server_max_startup_time_ms = Setting("server.max.startup.time.ms", LONG, 2**63 - 1, at_least(0), MEDIUM,
         "How long the node may take to start.", internal=True, no_effect="a start is not timed")
 
