@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from moldau._speed import BatchHeader
 from moldau.errors import ErrorCode, KafkaError, MoldauError
-from moldau.types import TopicPartition
+from moldau.types import NO_TIMESTAMP, TopicPartition
 
 
 class UnexpectedOffset(MoldauError):
@@ -37,3 +37,12 @@ def check_epochs(headers: Sequence[BatchHeader], leader_epoch: int) -> None:
         raise KafkaError(
             ErrorCode.CORRUPT_MESSAGE, f"The leader of epoch {leader_epoch} sent a batch of a later epoch."
         )
+
+
+def newest(headers: Sequence[BatchHeader]) -> tuple[int, int]:
+    """The latest timestamp of these batches, and the last offset of the first that has it."""
+    latest, offset = NO_TIMESTAMP, headers[-1].last_offset
+    for header in headers:
+        if header.max_timestamp > latest:
+            latest, offset = header.max_timestamp, header.last_offset
+    return latest, offset

@@ -24,7 +24,7 @@ from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.runtime.ports import Clock, Disk, FileSlice, Random
 from moldau.slicing import Work
 from moldau.storage.append_info import AppendInfo, LogRead, Patience, TimestampOffset
-from moldau.storage.batch_order import check_epochs, check_order
+from moldau.storage.batch_order import check_epochs, check_order, newest
 from moldau.storage.commit import Commit
 from moldau.storage.deferred_removal import DeferredRemoval
 from moldau.storage.epoch_cache import EpochCache
@@ -35,11 +35,10 @@ from moldau.storage.log_segments import LogSegments
 from moldau.storage.origin import Origin
 from moldau.storage.producer_state import EndMarker, ProducerState, Verification, read_end_marker
 from moldau.storage.recovery import LoadedLog, LogLoader
-from moldau.storage.segment import Segment
 from moldau.storage.snapshot_files import SnapshotFiles
 from moldau.storage.storage_error import StorageError
 from moldau.storage.timestamp_search import Found, search_first, search_latest
-from moldau.storage.transaction_marker import append_marker, record_completed
+from moldau.storage.transaction_marker import append_marker, runs_of_batches
 from moldau.storage.validator import ValidBatch, check_raft_batches, validate
 from moldau.types import NO_OFFSET, NO_PRODUCER_ID, NO_TIMESTAMP, TopicPartition, Uuid
 
@@ -235,50 +234,56 @@ class Log:
         return self._append_numbered(data, start, start + sum(header.size for header in headers), headers)
 
     def _append_numbered(self, data: memoryview, start: int, end: int, headers: Sequence[BatchHeader]) -> AppendInfo:
-        """Appends batches that have their offsets and epochs already."""
-        first, last, size = headers[0].base_offset, headers[-1].last_offset, end - start
+        """Appends batches that have their offsets and epochs already. Where the disk fails between them, the log ends
+        before the one that failed, and so does what is known of its producers."""
         check_order(self.topic_partition, headers, self.local.log_end_offset)
-        latest, latest_offset = NO_TIMESTAMP, last
-        for header in headers:
-            if header.max_timestamp > latest:
-                latest, latest_offset = header.max_timestamp, header.last_offset
-        segment, local = self.segments.active, self.local
+        latest, at = NO_TIMESTAMP, start
         try:
-            if (
-                segment.size + size > local.config.segment_bytes
-                or latest > segment.last_timestamp_allowed
-                or last > segment.last_offset_allowed
-                or self._clock.now_ms() > segment.last_clock_allowed
-                or segment.index_full
-            ):
-                segment = local.roll_for(size, first)
-            position = segment.size
-            segment.append(data[start:end], last, latest, latest_offset)
-            local.log_end_offset = last + 1
-            for header in headers:
-                self._appended(segment, header, position, data, start)
-                position += header.size
-                start += header.size
-            self.producers.end_offset = last + 1
+            for run, marker in runs_of_batches(data, start, headers):
+                until = at + sum(header.size for header in run)
+                latest, at = max(latest, self._append_run(data, at, until, run, marker)), until
             # In durable mode whoever answers for the records waits for a commit, off the loop.
-            config = local.config
-            if last + 1 - self.durability.recovery_point >= config.flush_messages and not config.durable:
-                self.durability.flush(last + 1)
+            config, next_offset = self.local.config, headers[-1].last_offset + 1
+            if next_offset - self.durability.recovery_point >= config.flush_messages and not config.durable:
+                self.durability.flush(next_offset)
         except OSError as error:
             raise self.directory.failed("Appending", error) from error
-        return AppendInfo(first, last, NO_TIMESTAMP, local.log_start_offset, latest, size)
+        first, start_offset = headers[0].base_offset, self.local.log_start_offset
+        return AppendInfo(first, next_offset - 1, NO_TIMESTAMP, start_offset, latest, end - start)
 
-    def _appended(self, segment: Segment, header: BatchHeader, position: int, data: memoryview, start: int) -> None:
-        """Notes a batch that came with its offset."""
-        if header.partition_leader_epoch > self.epochs.latest_epoch:
-            self.epochs.assign(header.partition_leader_epoch, header.base_offset)
-        local = self.local
-        local.recent[header.base_offset] = position
-        if len(local.recent) > RECENT_BATCHES:
-            local.older, local.recent = local.recent, {}
-        completed = self.producers.replay(data, start, start + header.size, header)
-        if completed is not None:
-            record_completed(segment, self.producers, completed)
+    def _append_run(
+        self, data: memoryview, start: int, end: int, headers: Sequence[BatchHeader], marker: EndMarker | None
+    ) -> int:
+        """Their latest timestamp."""
+        first, last, size = headers[0].base_offset, headers[-1].last_offset, end - start
+        latest, latest_offset = newest(headers)
+        segment, local = self.segments.active, self.local
+        if (
+            segment.size + size > local.config.segment_bytes
+            or latest > segment.last_timestamp_allowed
+            or last > segment.last_offset_allowed
+            or self._clock.now_ms() > segment.last_clock_allowed
+            or segment.index_full
+        ):
+            segment = local.roll_for(size, first)
+        position = segment.size
+        if marker is None:
+            segment.append(data[start:end], last, latest, latest_offset)
+        else:
+            append_marker(segment, self.producers, data[start:end], headers[0], first, latest, marker)
+        local.log_end_offset = last + 1
+        for header in headers:
+            if header.partition_leader_epoch > self.epochs.latest_epoch:
+                self.epochs.assign(header.partition_leader_epoch, header.base_offset)
+            local.recent[header.base_offset] = position
+            if len(local.recent) > RECENT_BATCHES:
+                local.older, local.recent = local.recent, {}
+            completed = self.producers.replay(data, start, start + header.size, header)
+            if completed is not None:
+                self.producers.complete(completed)
+            position, start = position + header.size, start + header.size
+        self.producers.end_offset = last + 1
+        return latest
 
     # --------------------------------------------------------------------------------------------------- reading
 

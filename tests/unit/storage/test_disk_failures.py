@@ -172,3 +172,34 @@ def test_other_operations_fail_the_same_way(tmp_path, disk):
         with pytest.raises(StorageError):
             action()
     log.segments.release()
+
+
+def test_a_follower_that_cannot_note_an_abort_ends_before_it_and_so_do_its_producers(tmp_path, disk):
+    """Else it would miss batches of other producers behind it, and refuse their next ones when it leads."""
+    leader = open_log(tmp_path / "leader")
+    append(leader, batch(b"a", producer_id=4, producer_epoch=0, base_sequence=0, is_transactional=True))
+    append(leader, batch(b"b", producer_id=5, producer_epoch=0, base_sequence=0))
+    append(leader, marker(4, 0, commit=False), origin=Origin.COORDINATOR)
+    append(leader, batch(b"c", producer_id=5, producer_epoch=0, base_sequence=1))
+    follower = open_log(tmp_path / "follower", disk=disk)
+
+    def follow() -> None:
+        end = follower.log_end_offset
+        data = memoryview(bytearray(leader.read(end, 1 << 20, 4, at_least_one=True).records.read()))
+        follower.append_as_follower(data, 0, len(data))
+
+    disk.refuse = lambda operation, path: path.endswith(".txnindex")
+    disk.code = errno.ENOSPC
+    with pytest.raises(StorageError):
+        follow()
+    assert follower.log_end_offset == follower.producers.end_offset == 2
+    assert follower.producers.entries[5].last_sequence == 0
+    disk.refuse = lambda operation, path: False
+    follow()
+    follower.local.advance_high_watermark(4)
+    assert follower.log_end_offset == follower.producers.end_offset == 4
+    assert follower.producers.entries[5].last_sequence == 1
+    assert follower.last_stable_offset == 4
+    assert follower.segments.aborted_between(0, 4) == leader.segments.aborted_between(0, 4) != []
+    leader.close()
+    follower.close()
