@@ -19,7 +19,8 @@ from moldau.types import TopicPartition
 
 _PATIENCE_SECONDS: Final = 20.0
 _REPLICAS: Final = 3
-_INTERNAL: Final = ("__consumer_offsets", "__transaction_state")
+_TRANSACTIONS: Final = "__transaction_state"
+_INTERNAL: Final = ("__consumer_offsets", _TRANSACTIONS)
 
 
 class Aim:
@@ -44,10 +45,24 @@ class Aim:
     def controller(self) -> Machine | None:
         return self._watch.controller()
 
-    def completing(self) -> Machine | None:
-        """Who has a transaction that is decided and not ended everywhere."""
+    def deciding(self) -> Machine | None:
+        """Who has decided a transaction, and has all but heard that its followers have the decision: paused now, it
+        will carry it out as soon as it goes on."""
         for machine in self._machines:
             if machine.is_serving and machine.node is not None and len(machine.node.transactions.completions):
+                for partition in machine.node.replicas.partitions():
+                    place, end = partition.topic_partition, partition.log.log_end_offset
+                    if place.topic == _TRANSACTIONS and partition.is_leader and partition.log.high_watermark < end:
+                        ends = self._watch.ends(place)
+                        if len(ends) > 1 and all(other == end for other in ends):
+                            return machine
+        return None
+
+    def completing(self, other: Machine) -> Machine | None:
+        """Who carries out a transaction in the place of the other."""
+        for machine in self._machines:
+            node = machine.node if machine.is_serving and machine is not other else None
+            if node is not None and len(node.transactions.completions):
                 return machine
         return None
 

@@ -165,13 +165,14 @@ class Faults:
         self._later(self._weather.down, lambda: _switch_on(machine))
 
     def _pause_a_coordinator(self) -> None:
-        """That has decided a transaction and not told all partitions; until another has taken its place."""
+        """That has decided a transaction; until another carries it out in its place."""
 
         def act(machine: Machine) -> None:
             machine.pause()
-            self._later((1.1 * self._weather.session, 2.5 * self._weather.session), machine.go_on)
+            self._await(lambda: self._aim.completing(machine), lambda _: self._later((0.001, 0.03), machine.go_on))
+            self._later((2 * self._weather.session, 3 * self._weather.session), machine.go_on)
 
-        self._await(self._aim.completing, act)
+        self._await(self._aim.deciding, act)
 
     def _kill_a_voter(self) -> None:
         """That has just voted, because the leader was stopped; it is back at once."""

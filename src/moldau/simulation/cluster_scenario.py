@@ -19,10 +19,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from moldau.client.admin.offsets import IsolationLevel
-from moldau.client.admin.topics import NewTopic, create_topics, delete_topics
-from moldau.client.conversation import Conversation, Learn, Pause, retrying
+from moldau.client.admin.topics import NewTopic, create_topics
+from moldau.client.conversation import CONTROLLER, Ask, Conversation, Learn, Pause, retrying
+from moldau.client.metadata import ClusterView
 from moldau.deferred import Deferred
-from moldau.errors import ErrorCode, KafkaError
+from moldau.errors import ErrorCode, KafkaError, error_code
+from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from moldau.simulation.client import SimulatedClient
 from moldau.simulation.cluster_aim import Aim
 from moldau.simulation.cluster_faults import Faults
@@ -34,7 +36,7 @@ from moldau.simulation.loop import Stuck
 from moldau.simulation.reborn import Reborn
 from moldau.simulation.workload import Producer, read_back, reading
 from moldau.simulation.world import Machine, Violation, World
-from moldau.types import TopicPartition
+from moldau.types import TopicPartition, Uuid
 
 CLUSTER_ID: Final = "c2ltdWxhdGVkY2x1c3Rlcg"
 SOURCE: Final = "source"
@@ -134,7 +136,8 @@ class ClusterScenario:
         reborn = Reborn(self._chance.fork("reborn"), _creating, _deleting, self._somebody_is_away)
         work.append(self._client("reborn").start(reborn.run(_LIVES), _LONGEST_SECONDS))
         self._faults.begin()
-        self._until("the producers", lambda: self._faults.over and all(o.settled for o in work), _LONGEST_SECONDS)
+        self._until("the faults", lambda: self._faults.over, _LONGEST_SECONDS)
+        self._until("the producers", lambda: all(outcome.settled for outcome in work), _RECOVERY_SECONDS)
         self._heal()
         self._until("the copier", lambda: copying.settled, _RECOVERY_SECONDS)
         self._reading = False
@@ -282,13 +285,25 @@ def _creating(name: str, partitions: int, configs: Mapping[str, str]) -> Convers
 
 
 def _deleting(name: str) -> Conversation[None]:
+    """By its id: a request that was held up somewhere must not delete the next topic of that name."""
+    known = yield from retrying(lambda: _id_of(name), final=())
+    request = DeleteTopicsRequest(topics=[DeleteTopicState(name=None, topic_id=known)], timeout_ms=10_000)
     failures = 0
     while True:
-        (outcome,) = yield from retrying(lambda: delete_topics([name]))
-        if outcome.error is None or outcome.error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        try:
+            response: DeleteTopicsResponse = yield Ask(request, to=CONTROLLER)
+            error = error_code(response.responses[0].error_code)
+        except KafkaError as failure:
+            error = failure.code
+        if error in (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_ID):
             return
-        yield Pause(failures, outcome.error)
+        yield Pause(failures, KafkaError(error))
         failures += 1
+
+
+def _id_of(name: str) -> Conversation[Uuid]:
+    view: ClusterView = yield Learn([name], anew=True)
+    return view.topic(name).id
 
 
 def _known(name: str) -> Conversation[None]:

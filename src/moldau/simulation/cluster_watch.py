@@ -185,6 +185,12 @@ class Watch:
                     return machine
         return None
 
+    def ends(self, where: TopicPartition) -> list[int]:
+        """Of all replicas that run."""
+        nodes = [machine.node for machine in self._machines if machine.is_serving and machine.node is not None]
+        held = [node.replicas.find(where.topic, where.partition) for node in nodes]
+        return [partition.log.log_end_offset for partition in held if partition is not None]
+
     def controller(self) -> Machine | None:
         for machine in self._machines:
             quorum = None if machine.node is None else machine.node.quorum
