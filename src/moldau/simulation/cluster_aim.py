@@ -6,7 +6,7 @@ An operator's requests are made once and not repeated: that they fail while half
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from moldau.client.admin.replicas import ElectionType, elect_leaders, reassign
 from moldau.client.conversation import Conversation
@@ -49,7 +49,7 @@ class Aim:
         """Who has decided a transaction, and has all but heard that its followers have the decision: paused now, it
         will carry it out as soon as it goes on."""
         for machine in self._machines:
-            if machine.is_serving and machine.node is not None and len(machine.node.transactions.completions):
+            if machine.is_serving and machine.node is not None and _undecided(machine.node.transactions):
                 for partition in machine.node.replicas.partitions():
                     place, end = partition.topic_partition, partition.log.log_end_offset
                     if place.topic == _TRANSACTIONS and partition.is_leader and partition.log.high_watermark < end:
@@ -92,6 +92,15 @@ class Aim:
                 moved[where] = numbers[:_REPLICAS]
         if moved:
             self._operator.start(_once(reassign(moved)), _PATIENCE_SECONDS)
+
+
+def _undecided(coordinator: Any) -> bool:
+    """Whether a transaction is prepared, and its markers wait because that is not known to be committed."""
+    return any(
+        transaction.state.is_prepared and coordinator.completions.get(transaction.transactional_id) is None
+        for _, shard, _ in coordinator.runtime.shards()
+        for transaction in shard._transactions.values()
+    )
 
 
 def _once(conversation: Conversation[object]) -> Conversation[None]:

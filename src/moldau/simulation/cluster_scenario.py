@@ -195,7 +195,8 @@ class ClusterScenario:
             self._source,
             self._ledger,
             self._chance.fork(name),
-            leisure=0.5,
+            leisure=0.8,
+            rest=self._weather.pace,
             acknowledged=self._watch.acknowledged,
         )
         self._producing += 1

@@ -72,6 +72,8 @@ class Weather:
     lag: float = 30.0
     # How long a client waits for an answer.
     request_seconds: float = 15.0
+    # How long producers rest, so that they write as long as there are faults.
+    pace: int = 4
     nodes: int = 3
     settings: Mapping[str, str] = field(default_factory=dict)
 
@@ -93,6 +95,7 @@ def draw_weather(chance: SeededRandom, nodes: int, name: str | None = None) -> W
         session=2.0,
         lag=1.5,
         request_seconds=4.0,
+        pace=2,
         nodes=5 if nodes == 3 and chance.happens(0.1) else nodes,
         settings={
             **_IMPATIENT,

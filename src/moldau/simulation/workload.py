@@ -48,10 +48,11 @@ class Producer:
         keys: int = 0,
         largest: int = 300,
         leisure: float = 0.0,
+        rest: int = 0,
         acknowledged: Callable[[TopicPartition, int], None] = lambda where, last: None,
     ) -> None:
-        """`keys` makes it write that many different keys, `leisure` how often it rests before a request. `acknowledged`
-        hears of the last offset of each batch that was."""
+        """`keys` makes it write that many different keys, `leisure` how often it rests before a request, as long as a
+        client would after so many failures (`rest`). `acknowledged` hears of the last offset of each batch that was."""
         self.name = name
         self._partitions = partitions
         self._ledger = ledger
@@ -60,6 +61,7 @@ class Producer:
         self._keys = keys
         self._largest = largest
         self._leisure = leisure
+        self._rest = rest
         self._acknowledged = acknowledged
         self._producer = ProducerId()
         self._sequences: dict[TopicPartition, int] = {}
@@ -70,7 +72,7 @@ class Producer:
             self._producer = yield from init_producer_id()
         for _ in range(requests):
             if self._chance.happens(self._leisure):
-                yield Pause(0, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
+                yield Pause(self._rest, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
             yield from self._request()
 
     def _request(self) -> Conversation[None]:
