@@ -310,6 +310,7 @@ def test_each_walk_over_many_members_pauses(crowd: Crowd) -> None:
         group_record(group, {}),
         group_from_record("g", record.value),  # type: ignore[arg-type]
         group.answer_all(ErrorCode.NOT_COORDINATOR),
+        crowd.world.shard._rebalance.restart_sessions(group),
     ]
     group.state = ClassicState.PREPARING_REBALANCE
     for work in works:
