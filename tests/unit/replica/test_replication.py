@@ -622,3 +622,20 @@ def test_who_is_no_replica_holds_nothing(make: Any) -> None:
     places = [cluster.brokers[number].logs.get(PLACE) is not None for number in (1, 2, 3)]
     assert places == [True, True, False]
     assert cluster.brokers[3].replicas.find(TOPIC, 0) is None
+
+
+def test_where_the_old_leaders_log_lies_cuts_nothing_once_it_is_another(make: Any) -> None:
+    """The answer to a question of the past: the log it would be cut by is nobody's any more."""
+    cluster = make(2, min_insync_replicas="1")
+    cluster.create((1, 2))
+    cluster.brokers[1].produce(b"a")
+    cluster.converge()
+    follower = cluster.brokers[2]
+    (fetcher,) = follower.replication.fetchers._fetchers.values()
+    ((key, following),) = fetcher.partitions.items()
+    cluster.elect(2, (2,))
+    cluster.run(1)
+    assert follower.partition.is_leader
+    for leader_start, leader_end in ((0, 0), (7, 9)):
+        fetcher._sought(key, following, None, leader_end, leader_start)
+        assert (follower.log.log_start_offset, follower.log.log_end_offset) == (0, 1)

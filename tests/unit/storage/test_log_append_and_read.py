@@ -387,3 +387,15 @@ def test_the_segment_that_is_written_stays_open_however_many_others_are_read(tmp
         segments.locate(offset)
     assert active.file is not None
     log.close()
+
+
+def test_forcing_what_rests_opens_nothing_for_longer_than_that(tmp_path):
+    log = open_log(tmp_path)
+    append(log, batch(b"value"))
+    active = log.segments.active
+    active.flush()
+    assert active.file is not None
+    active.rest()
+    active.flush()
+    assert active.file is None
+    log.close()
