@@ -14,7 +14,10 @@ from coordinator_world import NO_REPLICAS
 from group_world import OFFSETS, GroupWorld
 
 from moldau.coordinator.group.classic_group import PIECE, ClassicGroup, ClassicState
+from moldau.coordinator.group.classic_rebalance import session_key
 from moldau.coordinator.group.classic_records import group_from_record, group_record
+from moldau.coordinator.group.consumer_group import ConsumerGroup
+from moldau.coordinator.group.consumer_member import ConsumerMember
 from moldau.coordinator.group.consumer_protocol import encode_subscription, subscribed_topics
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode
@@ -24,6 +27,7 @@ from moldau.protocol.messages.join_group import JoinGroupRequest, JoinGroupReque
 from moldau.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from moldau.slicing import run_whole
+from moldau.timeline import SnapshotRegistry
 
 MEMBERS = 10 * PIECE
 SESSION_MS = 10_000
@@ -315,6 +319,22 @@ def test_each_walk_over_many_members_pauses(crowd: Crowd) -> None:
     group.state = ClassicState.PREPARING_REBALANCE
     for work in works:
         assert sum(1 for _ in work) >= MEMBERS / PIECE, work.__qualname__
+    # Its members, and what they subscribe to.
+    assert sum(1 for _ in group_from_record("g", record.value)) >= 2 * MEMBERS / PIECE  # type: ignore[arg-type]
+
+
+def test_sessions_of_many_consumers_begin_anew_in_slices() -> None:
+    world = GroupWorld()
+    group = ConsumerGroup("g", SnapshotRegistry())
+    for number in range(1000):
+        run_whole(group.put_member(ConsumerMember(f"m{number}")))
+    work = world.shard._sessions.restart(group)
+    next(work)
+    run_whole(group.remove_member("m999"))
+    assert sum(1 for _ in work) > 3
+    timers = world.shard._timers
+    assert timers.is_scheduled(session_key("g", "m998"))
+    assert not timers.is_scheduled(session_key("g", "m999")), "it has left meanwhile"
 
 
 def test_a_subscription_to_very_many_topics_is_read_in_slices() -> None:
