@@ -12,23 +12,22 @@ from moldau.simulation.cluster_scenario import run_cluster
 from moldau.simulation.ledger import Broken
 from moldau.simulation.world import Violation
 
-# By mutation a seed that finds it, so that every test run sees it found.
+# By mutation a seed that finds it.
 FOUND = {
-    "acknowledges_alone": 1,
-    "cuts_to_its_high_watermark": 5,
+    "acknowledges_alone": 1000,
+    "acknowledges_below_the_minimum": 1006,
+    "coordinates_what_it_does_not_lead": 1001,
+    "counts_a_fetch_of_an_earlier_life": 1000,
+    "cuts_to_its_high_watermark": 1000,
+    "elects_whoever_lost_records": 1006,
+    "forgets_its_vote": 1008,
+    "keeps_producers_of_what_was_cut": 1001,
+    "takes_a_snapshot_beside_another_log": 1000,
+    "takes_markers_of_an_old_coordinator": 1020,
+    "takes_the_log_of_a_deleted_topic": 1003,
 }
-# Weather and workload do not bring these to light yet: each wants a rarer order of events.
-HARD = (
-    "acknowledges_below_the_minimum",
-    "coordinates_what_it_does_not_lead",
-    "counts_a_fetch_of_an_earlier_life",
-    "elects_whoever_lost_records",
-    "forgets_its_vote",
-    "keeps_producers_of_what_was_cut",
-    "takes_a_snapshot_beside_another_log",
-    "takes_markers_of_an_old_coordinator",
-    "takes_the_log_of_a_deleted_topic",
-)
+# Every test run sees these found.
+QUICK = ("acknowledges_alone", "coordinates_what_it_does_not_lead", "takes_a_snapshot_beside_another_log")
 _MOST_SEEDS = 200
 
 
@@ -50,19 +49,18 @@ def _found_by(mutation: str, seed: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("mutation", FOUND)
+@pytest.mark.parametrize("mutation", QUICK)
 def test_a_planted_error_is_found(mutation: str) -> None:
+    assert _found_by(mutation, FOUND[mutation])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mutation", sorted(FOUND.keys() - set(QUICK)))
+def test_a_planted_error_is_found_with_a_known_seed(mutation: str) -> None:
     assert _found_by(mutation, FOUND[mutation])
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("mutation", FOUND)
 def test_a_planted_error_is_found_within_two_hundred_seeds(mutation: str) -> None:
-    assert any(_found_by(mutation, seed) for seed in range(1000, 1000 + _MOST_SEEDS))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("mutation", HARD)
-@pytest.mark.xfail(reason="not brought to light yet", strict=False)
-def test_a_planted_error_is_hard_to_find(mutation: str) -> None:
     assert any(_found_by(mutation, seed) for seed in range(1000, 1000 + _MOST_SEEDS))

@@ -170,6 +170,11 @@ class Watch:
     def acknowledged(self, where: TopicPartition, last: int) -> None:
         """A producer was told that records up to `last` are written: by those that run, or had them when they died."""
         self.look()
+        for machine in self._machines:
+            # Also one that follows already and does not serve yet.
+            held = None if machine.node is None else machine.node.replicas.find(where.topic, where.partition)
+            if held is not None:
+                self._ends[machine.host, where] = held.log.log_end_offset
         have = sum(end > last for (_, place), end in self._ends.items() if place == where)
         if have < MIN_IN_SYNC:
             raise Broken(f"acknowledged by enough: {have} replicas of {where} have offset {last}")
