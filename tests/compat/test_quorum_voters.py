@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from java_tools import free_ports
-from mixed_cluster import QUORUM_VOTERS, MoldauNode, wait_until
+from mixed_cluster import QUORUM_VOTERS, MoldauNode
 from node_process import MOLDAU
+from patience import wait_until
 
 pytestmark = pytest.mark.long
 BOOTSTRAP = "controller.quorum.bootstrap.servers"

@@ -4,7 +4,7 @@
 
 Operations on a shard run one at a time, in the order they were asked for. One may take long (a group over ten thousand
 topics): then deciding, encoding and replaying go on in slices, and those behind it wait while the loop serves everybody
-else. If the append fails, the timeline takes the change back and the caller gets the error: memory and log never differ.
+else. If the append fails, the timeline takes the change back and the caller gets the error; memory is as the log is.
 
 A writer belongs to one leader epoch of its partition. It appends in that epoch and in no other, and once the partition
 is led in another one, or elsewhere, nobody is answered from its shard: not those who wait, nor those who come.
