@@ -20,7 +20,7 @@ PATIENCE = 60
 
 
 def copy(bootstrap: str, source: str, target: str) -> None:
-    from confluent_kafka import Consumer, Producer, TopicPartition
+    from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
     consumer = Consumer(
         {
@@ -48,7 +48,12 @@ def copy(bootstrap: str, source: str, target: str) -> None:
     producer.init_transactions(PATIENCE)
     consumer.subscribe([source])
     while True:
-        messages = [message for message in consumer.consume(RECORDS, 0.2) if message.error() is None]
+        received = consumer.consume(RECORDS, 0.2)
+        for error in (message.error() for message in received):
+            if error is not None and error.fatal():
+                # It would never be given a record again, and say that it is idle.
+                raise KafkaException(error)
+        messages = [message for message in received if message.error() is None]
         if not messages:
             print("idle", flush=True)
             continue
