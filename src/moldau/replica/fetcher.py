@@ -27,6 +27,7 @@ from moldau.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
+from moldau.replica.follower import NO_BROKER_EPOCH
 from moldau.replica.following import Following
 from moldau.replica.source_session import Asked, PartitionKey, SourceSession
 from moldau.runtime.ports import TimerHandle
@@ -99,6 +100,10 @@ class Fetcher:
             self._send_later(self._resume_at - now)
             return
         if self._waits_for_disk(now):
+            return
+        if self._fetchers.broker_epoch() == NO_BROKER_EPOCH:
+            # Without one a leader cannot tell this life of the broker from the one before, whose records it may lack.
+            self._send_later(_METADATA_SECONDS)
             return
         wanted, pause = self._wanted(now)
         address = self._fetchers.address(self.source) if wanted else None

@@ -615,6 +615,21 @@ def test_a_source_that_failed_is_left_alone_for_a_while_whoever_wakes_its_fetche
     assert len(asked) > count
 
 
+def test_who_is_not_registered_in_this_life_fetches_nothing(make: Any) -> None:
+    """A leader would take it for the follower it was before: what that had, this one may have lost."""
+    cluster = make(2)
+    cluster.create((1, 2))
+    cluster.run(1)
+    follower = cluster.brokers[2]
+    registered, follower.epoch = follower.epoch, -1
+    cluster.run(1)
+    before, outcome = cluster.fetches, cluster.brokers[1].produce(b"one")
+    cluster.run(1)
+    assert (cluster.fetches, outcome.acknowledged) == (before, False)
+    follower.epoch = registered
+    cluster.run_until(lambda: outcome.acknowledged)
+
+
 def test_who_is_no_replica_holds_nothing(make: Any) -> None:
     cluster = make(3)
     cluster.create((1, 2))
