@@ -9,9 +9,11 @@ from contextlib import contextmanager
 import pytest
 
 from moldau.simulation.cluster_scenario import CLUSTER_ID, node_settings
+from moldau.simulation.cluster_weather import USUAL, Weather
 from moldau.simulation.world import Machine, World
 
 NODES = 3
+CALM = Weather(USUAL, ())
 AS_SERVERS_DO = {"broker.session.timeout.ms": "9000", "broker.heartbeat.interval.ms": "2000"}
 
 
@@ -19,7 +21,7 @@ AS_SERVERS_DO = {"broker.session.timeout.ms": "9000", "broker.heartbeat.interval
 def three_nodes(seed: int) -> Iterator[tuple[World, list[Machine]]]:
     with World(seed) as world:
         machines = [
-            world.machine(f"node-{number}", {**node_settings(number, NODES), **AS_SERVERS_DO}, cluster_id=CLUSTER_ID)
+            world.machine(f"node-{number}", {**node_settings(number, CALM), **AS_SERVERS_DO}, cluster_id=CLUSTER_ID)
             for number in range(1, NODES + 1)
         ]
         for machine in machines:
