@@ -17,7 +17,7 @@ from moldau.client.driver import ConversationDriver, into
 from moldau.client.errors import NoBrokerAnswers
 from moldau.client.metadata import ClusterView
 from moldau.client.security import OPEN, Security
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, failed, ready
 from moldau.errors import ErrorCode, KafkaError, MoldauError, error_code
 from moldau.links.addresses import Address
 from moldau.links.errors import ConnectionFailed, not_let_in
@@ -28,6 +28,8 @@ from moldau.runtime.ports import Clock, Loop, Network, TimerHandle
 T = TypeVar("T")
 
 _TICK: Final = 0.5
+# As long as a healthy node far away may take to answer at all.
+_NEXT_CANDIDATE: Final = 0.5
 
 MAIN_CHANNEL: Final = ""
 
@@ -164,26 +166,56 @@ class ClientNetwork:
         return self._any() if node == ANY_NODE else self.link(node).ready
 
     def _any(self) -> Deferred[Link]:
-        """A link that stands, to whichever node answers first in order of preference."""
-        found: Deferred[Link] = Deferred()
-        for (_, channel), link in self._links.items():
-            if link.versions is not None and channel == MAIN_CHANNEL:
-                found.resolve(link)
-                return found
+        """A link that stands, to whichever node answers first in order of preference.
+
+        A node that is halted takes connections and says nothing: nobody waits for it alone.
+        """
+        now = self.clock.monotonic()
+        halted: list[Address] = []
+        for (address, channel), link in self._links.items():
+            if link.versions is None or channel != MAIN_CHANNEL:
+                continue
+            if link.silent_for(now) < _NEXT_CANDIDATE:
+                return ready(link)
+            halted.append(address)
         known = [broker.address for broker in self.view.brokers.values()]
         self._shuffle(known)
         # The bootstrap addresses come last: all brokers known may have moved elsewhere since.
         last_resort = self.bootstrap if self._rebootstraps or not known else ()
         candidates = list(dict.fromkeys([*known, *last_resort]))
+        candidates.sort(key=lambda address: address in halted)
+        if self._closed or not candidates:
+            return failed(ConnectionFailed("The client is closed."))
+        found: Deferred[Link] = Deferred()
         refusal: BaseException | None = None
+        underway = 0
+        patience: TimerHandle | None = None
 
-        def attempt(link: Link | None, error: BaseException | None) -> None:
-            nonlocal refusal
+        def attempt() -> None:
+            """The next candidate; the one after it as soon as this one fails, or says nothing for a moment."""
+            nonlocal underway, patience
+            if found.settled or not candidates or self._closed:
+                return
+            underway += 1
+            if len(candidates) > 1:
+                patience = self.loop.call_later(_NEXT_CANDIDATE, attempt)
+            self._link(candidates.pop(0)).ready.then(answered)
+
+        def answered(link: Link | None, error: BaseException | None) -> None:
+            nonlocal refusal, underway
+            underway -= 1
             refusal = error if not_let_in(error) else refusal
-            if link is not None:
+            if found.settled:
+                return
+            if link is None and candidates and not self._closed:
+                if patience is not None:
+                    patience.cancel()
+                attempt()
+            elif link is not None:
                 found.resolve(link)
-            elif candidates and not self._closed:
-                self._link(candidates.pop(0)).ready.then(attempt)
+            elif underway:
+                # Somebody else may yet answer.
+                return
             elif refusal is not None:
                 # That a node does not let us in says more than that another one does not answer.
                 found.fail(refusal)
@@ -193,7 +225,7 @@ class ClientNetwork:
             else:
                 found.fail(NoBrokerAnswers([str(address) for address in self.bootstrap]))
 
-        attempt(None, ConnectionFailed("The client is closed."))
+        attempt()
         return found
 
     # ------------------------------------------------------------------------------------------------------ steps

@@ -52,6 +52,7 @@ class Link:
         self._deadlines: dict[Call, float] = {}
         self._connect_deadline = clock.monotonic() + connect_timeout
         self._used = clock.monotonic()
+        self._waiting_since = self._used
         self.heard_at = 0.0
         self._renew_at = inf
         self._exchange = Exchange(client_id, max_in_flight=_MAX_IN_FLIGHT, mechanism=security.mechanism)
@@ -75,6 +76,10 @@ class Link:
         """When it was last asked something; None while an answer is missing."""
         return None if self._deadlines else self._used
 
+    def silent_for(self, now: float) -> float:
+        """For how long an answer has been missing and nothing at all was heard: the node may be halted."""
+        return now - max(self.heard_at, self._waiting_since) if self._deadlines else 0.0
+
     def ask(self, request: Request, timeout: float, *, at_most: int | None = None, answered: bool = True) -> Call:
         """Sends now, or as soon as versions are known. Without an answer in `timeout` seconds the link is given up:
         answers come in order, and nobody knows when the next one will."""
@@ -83,6 +88,8 @@ class Link:
             self._renew()
         call = self._exchange.call(request, at_most=at_most, answered=answered)
         if not call.settled:
+            if not self._deadlines:
+                self._waiting_since = self._used
             self._deadlines[call] = self._used + timeout
             call.then(lambda _value, _error: self._settled(call))
         self._transport.send(self._exchange.take_outgoing())

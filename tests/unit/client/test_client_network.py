@@ -109,6 +109,26 @@ def test_nobody_at_all(loop: OnALoop) -> None:
         learn(loop, network)
 
 
+def test_a_halted_node_keeps_nobody_from_the_next_one(loop: OnALoop, nodes: Nodes) -> None:
+    """It takes connections, as the kernel does for it, and says nothing for longer than anybody has patience."""
+    with ScriptedPeer({ApiKey.API_VERSIONS: lambda _version, _request: SILENCE}) as halted:
+        network = loop.network(halted.address, nodes.peers[0].address, connect_timeout=10 * PATIENCE)
+        assert learn(loop, network, "rivers").topics["rivers"].error is ErrorCode.NONE
+        assert halted.asked(ApiKey.API_VERSIONS)
+
+
+def test_a_node_that_halts_later_is_asked_no_further_question(loop: OnALoop, nodes: Nodes) -> None:
+    first, second = nodes.peers
+    network = loop.network(first.address, request_timeout=10 * PATIENCE)
+    learn(loop, network)
+    first.handlers[ApiKey.METADATA] = lambda _version, _request: SILENCE
+    loop.call(lambda: network.learn(Learn(anew=True)))
+    link = loop.call(lambda: network._links[first.address, ""])
+    eventually(lambda: loop.call(lambda: link.silent_for(network.clock.monotonic())) > 0.5)
+    assert set(learn(loop, network, "rivers").brokers) == {1, 2}
+    assert second.asked(ApiKey.METADATA)
+
+
 def test_a_node_that_was_lost_is_left_alone_for_a_while(loop: OnALoop, nodes: Nodes) -> None:
     network = loop.network(nodes.peers[0].address)
     learn(loop, network)
