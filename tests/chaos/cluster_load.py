@@ -183,7 +183,7 @@ class Reader:
                     self.found[message.partition()].append(Found(message.offset(), message.value(), message.key()))
                 elif error.code() == KafkaError._PARTITION_EOF:
                     missing.discard(message.partition())
-                elif error.fatal():
+                elif error.code() == KafkaError._FATAL:
                     raise KafkaException(error)
         return self.found
 

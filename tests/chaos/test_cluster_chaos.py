@@ -36,6 +36,7 @@ KIND: type[Cluster] = KafkaCluster if os.environ.get("MOLDAU_CHAOS_BROKER") == "
 class Chaos:
     def __init__(self, directory: Path, settings: dict[str, str], seed: int) -> None:
         self.seed = seed
+        self._directory = directory
         self.disks = {id: Disk(directory / f"node-{id}" / "data") for id in range(1, NODES + 1)}
         self.gaps: dict[str, list[float]] = {}
         self.load: ClusterLoad | None = None
@@ -75,6 +76,11 @@ class Chaos:
         ]
         return "\n".join(["Writing stood still:", *rows])
 
+    def copier_log(self, lines: int) -> str:
+        """What its lives ended with."""
+        log = self._directory / "copier.log"
+        return "\n".join(log.read_text().splitlines()[-lines:]) if log.exists() else ""
+
     def close(self) -> None:
         if self.load is not None:
             self.load.close()
@@ -93,6 +99,7 @@ def chaos(directory: Path, settings: dict[str, str], tell: Callable[[str], None]
         yield made
     except BaseException as error:
         error.add_note(f"MOLDAU_SEED={seed}")
+        error.add_note(f"The copier's log ends with:\n{made.copier_log(25)}")
         for node in made.cluster.nodes:
             error.add_note(f"The log of node {node.id} ends with:\n{node.log_tail(25)}")
         raise

@@ -20,7 +20,7 @@ PATIENCE = 60
 
 
 def copy(bootstrap: str, source: str, target: str) -> None:
-    from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+    from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
     consumer = Consumer(
         {
@@ -50,8 +50,9 @@ def copy(bootstrap: str, source: str, target: str) -> None:
     while True:
         received = consumer.consume(RECORDS, 0.2)
         for error in (message.error() for message in received):
-            if error is not None and error.fatal():
-                # It would never be given a record again, and say that it is idle.
+            if error is not None and error.code() == KafkaError._FATAL:
+                # Fenced, by a heartbeat of its own that arrives after it has joined anew: it would never be given a
+                # record again, and say that it is idle. (`fatal()` says no here: the reason is in another error.)
                 raise KafkaException(error)
         messages = [message for message in received if message.error() is None]
         if not messages:
