@@ -505,7 +505,7 @@ def test_a_batch_that_would_be_decided_in_the_last_moment_is_not(desk: Desk) -> 
     assert answer(90_001).lost == {"task": "open for 90 s of 100 s"}
 
 
-def test_transactions_get_the_time_that_brokers_allow(create_topic: Callable[..., str]) -> None:
+def test_transactions_get_the_time_that_brokers_allow() -> None:
     with Cluster(nodes=1, settings={"transaction.max.timeout.ms": "1200000"}) as generous:
         from moldau.admin import KafkaAdminClient, NewTopic
 

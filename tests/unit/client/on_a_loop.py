@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
@@ -17,6 +18,14 @@ from moldau.links.link import Link
 PATIENCE = 60.0
 
 T = TypeVar("T")
+
+
+def eventually(condition: Callable[[], Any]) -> None:
+    """Of what happens on another thread, and can only be looked for."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.005)
 
 
 class OnALoop:

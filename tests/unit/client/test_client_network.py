@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from on_a_loop import PATIENCE, OnALoop
+from on_a_loop import PATIENCE, OnALoop, eventually
 from scram_broker import ScramBroker, broker_with, secured_by
 from scripted_peer import HANG_UP, SILENCE, ScriptedPeer, metadata
 
@@ -68,13 +67,6 @@ def know_node_alone(loop: OnALoop, network: ClientNetwork, bootstrap: Address) -
     learn(loop, network)
     loop.get(lambda: network.link(1).ready)
     loop.call(lambda: network._links[bootstrap, ""].close())
-
-
-def eventually(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.005)
 
 
 def test_the_cluster_is_learned_from_whoever_answers(loop: OnALoop, nodes: Nodes) -> None:

@@ -158,11 +158,14 @@ def test_a_partition_that_fails_takes_no_records_of_another_with_it() -> None:
 
 def test_a_partition_without_a_leader_does_not_hold_up_the_others() -> None:
     brokers: dict[int, Address] = {}
-    views = [view(brokers, (1, 0), (-1, 0))] * 3 + [view(brokers, (1, 0), (1, 1))]
-    handlers: dict[ApiKey, Any] = {ApiKey.METADATA: views, ApiKey.FETCH: serving({0, 1}, end=5)}
+    handlers: dict[ApiKey, Any] = {
+        ApiKey.METADATA: view(brokers, (1, 0), (-1, 0)),
+        ApiKey.FETCH: serving({0, 1}, end=5),
+    }
     with ScriptedPeer(handlers) as peer, Cluster([peer.address], backoff=QUICK) as cluster:
         brokers[1] = peer.address
         reader = PartitionReader(cluster, {RIVER: 0, OTHER: 0})
         assert {part.where for part in reader.poll(60.0)} == {RIVER}
+        peer.handlers[ApiKey.METADATA] = view(brokers, (1, 0), (1, 1))
         values = [b"%d" % offset for offset in range(5)]
         assert read(reader, 9) == {RIVER: values[1:], OTHER: values}
