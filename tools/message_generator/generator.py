@@ -119,7 +119,7 @@ def _class(out: Source, message: Message, struct: Struct) -> None:
         out.line()
         StructReader(out, message, struct).emit()
         # What a server reads and writes may be large, and so may what a coordinator stores: it does so in slices.
-        if message.kind == "request" and struct.holds_arrays:
+        if message.kind in ("request", "value") and struct.holds_arrays:
             out.line()
             StructReader(out, message, struct, in_slices=True).emit()
         if message.kind in ("response", "value") and struct.holds_many:

@@ -28,6 +28,8 @@ class StructReader:
         self._message = message
         self._struct = struct
         self._in_slices = in_slices
+        # What was stored was taken once, and has to be read whatever it is.
+        self._bounded = message.kind == "request"
         self._text = "view" if message.kind == "header" or message.carries_records else "read"
 
     def emit(self) -> None:
@@ -40,7 +42,7 @@ class StructReader:
         if self._in_slices:
             head, returns = "def read_slices(", f"{out.primitive('Slices')}[{returns}]"
         with out.opened(head, parameters, f") -> {returns}:"):
-            if self._in_slices:
+            if self._in_slices and self._bounded:
                 out.line(f"{out.primitive('check_count')}(count)")
             out.line(f"items: list[{name}] = []")
             ranges = list(encodings(self._message, self._struct))
@@ -202,16 +204,18 @@ class StructReader:
     def _elements(self, field: Field, flexible: bool) -> None:
         out = self._out
         target = f"item.{field.name}, pos = {'yield from ' if self._in_slices else ''}"
+        unbounded = [] if self._bounded or not self._in_slices else ["bounded=False"]
         if field.struct is not None:
-            self._structs(field.struct, target)
+            self._structs(field.struct, target, unbounded)
         elif field.type == "uuid":
             read = out.primitive("uuid_slices" if self._in_slices else "read_uuids")
-            out.line(f"{target}{read}(data, pos, size)")
+            out.call(f"{target}{read}(", ["data", "pos", "size", *unbounded])
         else:
             read_many = out.primitive("value_slices" if self._in_slices else "read_many")
-            out.line(f"{target}{read_many}({self._reader(field, False, flexible)}, data, pos, size)")
+            reader = self._reader(field, False, flexible)
+            out.call(f"{target}{read_many}(", [reader, "data", "pos", "size", *unbounded])
 
-    def _structs(self, struct: Struct, target: str) -> None:
+    def _structs(self, struct: Struct, target: str, unbounded: list[str]) -> None:
         arguments = ["data", "pos", "version", "size"]
         if not self._in_slices:
             self._out.call(f"{target}{struct.class_name}.read_all(", arguments)
@@ -219,7 +223,7 @@ class StructReader:
             self._out.call(f"{target}{struct.class_name}.read_slices(", arguments)
         else:
             read = f"{target}{self._out.primitive('struct_slices')}("
-            self._out.call(read, [f"{struct.class_name}.read_all", *arguments])
+            self._out.call(read, [f"{struct.class_name}.read_all", *arguments, *unbounded])
 
     def _inner_struct(self, field: Field, versions: Versions, tagged: bool) -> None:
         """A nullable struct has a byte in front, negative for null; as a tagged field a varint, zero for null."""

@@ -7,14 +7,15 @@ is read when the last one is used up, and each turn of the loop replays for a fe
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 from moldau.coordinator.partition_log import PartitionLog
-from moldau.coordinator.record_framing import RecordTypes, decode_record
+from moldau.coordinator.record_framing import RecordTypes, decode_in_slices
 from moldau.coordinator.write_path import ShardWriter
 from moldau.protocol.records import decode_batch, read_end_transaction, scan_batches
 from moldau.runtime.ports import Clock, Loop
+from moldau.slicing import Work
 from moldau.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 
 logger = logging.getLogger("moldau.coordinator")
@@ -71,25 +72,22 @@ class Loading:
             return
         self._finished(None)
 
-    def _replay_all(self) -> Iterator[None]:
+    def _replay_all(self) -> Work[None]:
         partition = self._writer.partition
         offset = self._log.log_start_offset(partition)
         self._writer.loaded_to(offset, self._log.high_watermark(partition))
         while True:
             data, end = self._log.read(partition, offset, self._slice_bytes)
-            for following in self._replay(data, offset):
-                if following is not None:
-                    offset = following
-                    self._writer.loaded_to(offset, self._log.high_watermark(partition))
-                yield
+            offset = yield from self._replay(data, offset)
             if offset >= end or not data:
                 # Compaction may have taken the last batches: then the end is further than any record.
                 self._writer.loaded_to(max(offset, end), self._log.high_watermark(partition))
                 return
 
-    def _replay(self, data: bytes, offset: int) -> Iterator[int | None]:
-        """Replays batch by batch; the offset after each, and None where a batch can be left for a while."""
-        position, shard = 0, self._writer.shard
+    def _replay(self, data: bytes, offset: int) -> Work[int]:
+        """Replays batch by batch, and pauses also within one; the offset after the last."""
+        position, shard, partition = 0, self._writer.shard, self._writer.partition
+        following = offset
         for header in scan_batches(data, 0, len(data), check_crc=False):
             start, position = position, position + header.size
             if header.last_offset < offset:
@@ -99,20 +97,21 @@ class Loading:
                 producer = (header.producer_id, header.producer_epoch)
             for number, record in enumerate(decode_batch(data, start, position, check_crc=False), 1):
                 if not number % _PIECE:
-                    yield None
+                    yield
                 if header.is_control:
                     marker = read_end_transaction(record)
                     if marker is not None:
-                        for _ in shard.replay_marker(*producer, marker.committed) or ():
-                            yield None
+                        yield from shard.replay_marker(*producer, marker.committed) or ()
                     continue
-                decoded = decode_record(self._types, record.key, record.value)
+                decoded = yield from decode_in_slices(self._types, record.key, record.value)
                 if decoded is None:
                     self._pass_over(record.key)
                 elif record.offset >= offset:
-                    for _ in shard.replay(decoded, record.offset, *producer) or ():
-                        yield None
-            yield header.next_offset
+                    yield from shard.replay(decoded, record.offset, *producer) or ()
+            following = header.next_offset
+            self._writer.loaded_to(following, self._log.high_watermark(partition))
+            yield
+        return following
 
     def _pass_over(self, key: bytes | None) -> None:
         number = int.from_bytes((key or b"")[:2], "big", signed=True)

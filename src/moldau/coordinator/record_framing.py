@@ -17,7 +17,7 @@ from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.protocol.message import Message
 from moldau.protocol.records import BatchBuilder, BatchFields
 from moldau.protocol.wire import Writer
-from moldau.slicing import Work
+from moldau.slicing import Work, run_whole
 from moldau.types import TopicPartition
 
 logger = logging.getLogger("moldau.coordinator")
@@ -26,6 +26,8 @@ logger = logging.getLogger("moldau.coordinator")
 _RECORD_OVERHEAD: Final = 40
 # Records that are looked for and encoded between two pauses.
 _PIECE: Final = 32
+# Bytes of a value that is decoded in one go: those of offsets are, and they are very many.
+_SHORT: Final = 4096
 _KEY_VERSION: Final = 0
 _INT16: Final = Struct(">h")
 
@@ -53,6 +55,11 @@ def encode_value(record: CoordinatorRecord) -> Work[bytes | None]:
 
 
 def decode_record(types: RecordTypes, key: bytes | None, value: bytes | None) -> CoordinatorRecord | None:
+    """As `decode_in_slices`, in one go."""
+    return run_whole(decode_in_slices(types, key, value))
+
+
+def decode_in_slices(types: RecordTypes, key: bytes | None, value: bytes | None) -> Work[CoordinatorRecord | None]:
     """The record; None if a newer broker wrote it and its type is not known here, which is passed over.
 
     ProtocolError for bytes that make no sense, and for a version of a known value that is not known.
@@ -74,7 +81,10 @@ def decode_record(types: RecordTypes, key: bytes | None, value: bytes | None) ->
             f"a {known.value.__name__} has version {version}; "
             f"versions {known.value.MIN_VERSION} to {known.value.MAX_VERSION} are known"
         )
-    return CoordinatorRecord(decoded_key, known.value.decode(value[_INT16.size :], version), version)
+    if len(value) <= _SHORT:
+        return CoordinatorRecord(decoded_key, known.value.decode(value[_INT16.size :], version), version)
+    decoded = yield from known.value.decode_in_slices(memoryview(value)[_INT16.size :], version)
+    return CoordinatorRecord(decoded_key, decoded, version)
 
 
 class EncodedBatch(NamedTuple):

@@ -94,7 +94,8 @@ class Message(Struct):
     def read_all(data: Any, pos: int, version: int, count: int) -> tuple[list[Any], int]:
         raise NotImplementedError
 
-    # Only messages with arrays have these two (see `slices`): a request the first, a response the second.
+    # Only messages with arrays have these two (see `slices`): a request the first, a response the second, and what a
+    # coordinator stores both.
 
     @staticmethod
     def read_slices(data: Any, pos: int, version: int, count: int) -> Slices[tuple[list[Any], int]]:
@@ -131,6 +132,16 @@ class Message(Struct):
         if pos != len(view):
             raise ProtocolError(f"{len(view) - pos} bytes follow a complete {cls.__name__} of version {version}")
         message: Self = items[0]
+        return message
+
+    @classmethod
+    def decode_in_slices(cls, data: Buffer, version: int) -> Slices[Self]:
+        """As `decode`, with a pause now and then."""
+        source = Reader(data)
+        message = yield from cls.read_in_slices(source, version)
+        if source.pos != len(source.data):
+            left = len(source.data) - source.pos
+            raise ProtocolError(f"{left} bytes follow a complete {cls.__name__} of version {version}")
         return message
 
     @classmethod

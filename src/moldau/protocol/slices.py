@@ -42,13 +42,20 @@ def check_count(count: int) -> None:
 
 
 def struct_slices(
-    read_all: Callable[[Any, int, int, int], tuple[list[T], int]], data: Any, pos: int, version: int, count: int
+    read_all: Callable[[Any, int, int, int], tuple[list[T], int]],
+    data: Any,
+    pos: int,
+    version: int,
+    count: int,
+    *,
+    bounded: bool = True,
 ) -> Slices[tuple[list[T], int]]:
     if count <= _PIECE:
         items, pos = read_all(data, pos, version, count)
         yield count
         return items, pos
-    check_count(count)
+    if bounded:
+        check_count(count)
     items = []
     while count:
         size = min(count, _PIECE)
@@ -60,9 +67,10 @@ def struct_slices(
 
 
 def value_slices(
-    read: Callable[[Any, int], tuple[T, int]], data: Any, pos: int, count: int
+    read: Callable[[Any, int], tuple[T, int]], data: Any, pos: int, count: int, *, bounded: bool = True
 ) -> Slices[tuple[list[T], int]]:
-    check_count(count)
+    if bounded:
+        check_count(count)
     values: list[T] = []
     while count:
         size = min(count, _PIECE)
@@ -73,8 +81,9 @@ def value_slices(
     return values, pos
 
 
-def uuid_slices(data: Any, pos: int, count: int) -> Slices[tuple[list[Uuid], int]]:
-    check_count(count)
+def uuid_slices(data: Any, pos: int, count: int, *, bounded: bool = True) -> Slices[tuple[list[Uuid], int]]:
+    if bounded:
+        check_count(count)
     values: list[Uuid] = []
     while count:
         size = min(count, _PIECE)

@@ -19,9 +19,11 @@ from moldau.coordinator.group.classic_records import group_from_record, group_re
 from moldau.coordinator.group.consumer_group import ConsumerGroup
 from moldau.coordinator.group.consumer_member import ConsumerMember
 from moldau.coordinator.group.consumer_protocol import encode_subscription, subscribed_topics
+from moldau.coordinator.loading import Loading
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode
 from moldau.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from moldau.protocol.messages.group_metadata_value import MemberMetadata
 from moldau.protocol.messages.heartbeat import HeartbeatRequest
 from moldau.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from moldau.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
@@ -288,6 +290,30 @@ def test_a_group_of_many_is_loaded_in_slices_and_watched_again(crowd: Crowd) -> 
     assert len(crowd.group.members) == MEMBERS
     crowd.world.time.advance(1)
     assert crowd.group.is_empty
+
+
+def test_the_record_of_a_group_of_many_is_read_in_slices(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd.settle_down()
+    read: Counter[int] = Counter()
+    turns = 0
+    turn, read_all = Loading._turn, MemberMetadata.read_all
+
+    def count_turn(loading: Loading) -> None:
+        nonlocal turns
+        turns += 1
+        turn(loading)
+
+    def count_members(data: bytes, pos: int, version: int, count: int) -> tuple[list[MemberMetadata], int]:
+        read[turns] += count
+        return read_all(data, pos, version, count)
+
+    monkeypatch.setattr(Loading, "_turn", count_turn)
+    monkeypatch.setattr("moldau.coordinator.loading._TURN", 0.0)
+    monkeypatch.setattr(MemberMetadata, "read_all", staticmethod(count_members))
+    crowd.world.reload()
+    assert list(crowd.group.members) == crowd.ids
+    assert sum(read.values()) == MEMBERS
+    assert max(read.values()) <= 2 * PIECE
 
 
 def test_a_group_of_many_is_described_in_slices_while_it_changes(crowd: Crowd) -> None:

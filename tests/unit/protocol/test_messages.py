@@ -22,6 +22,7 @@ from moldau.protocol.messages.consumer_group_member_metadata_value import (
     ClassicMemberMetadata,
     ConsumerGroupMemberMetadataValue,
 )
+from moldau.protocol.messages.consumer_group_regular_expression_value import ConsumerGroupRegularExpressionValue
 from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from moldau.protocol.messages.fetch import (
     FetchableTopicResponse,
@@ -32,6 +33,7 @@ from moldau.protocol.messages.fetch import (
     LeaderIdAndEpoch,
     PartitionData,
 )
+from moldau.protocol.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
 from moldau.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -43,6 +45,7 @@ from moldau.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetc
 from moldau.protocol.messages.request_header import RequestHeader
 from moldau.protocol.messages.response_header import ResponseHeader
 from moldau.protocol.messages.vote import RequestTopicData, ResponseTopicData
+from moldau.protocol.slices import MOST_ELEMENTS
 from moldau.protocol.tagged_fields import MOST_TAGS
 from moldau.protocol.wire import Reader, Writer
 from moldau.slicing import run_whole
@@ -68,7 +71,7 @@ def test_what_is_encoded_comes_back_at_every_version(module: str, message: model
 
 @EVERY_MESSAGE
 def test_in_slices_it_is_the_same(module: str, message: model.Message) -> None:
-    if message.kind not in ("request", "response"):
+    if message.kind not in ("request", "response", "value"):
         return
     for version in versions(message):
         random = Random(f"slices of {message.name} {version}")
@@ -77,6 +80,9 @@ def test_in_slices_it_is_the_same(module: str, message: model.Message) -> None:
         source = Reader(b"ab" + encoded + b"cd", 2)
         assert run_whole(type(sent).read_in_slices(source, version)) == sent
         assert bytes(source.rest()) == b"cd"
+        assert run_whole(type(sent).decode_in_slices(encoded, version)) == sent
+        with pytest.raises(ProtocolError, match="2 bytes follow"):
+            run_whole(type(sent).decode_in_slices(encoded + b"cd", version))
         out = Writer()
         run_whole(sent.write_in_slices(out, version))
         assert out.bytes() == encoded
@@ -104,6 +110,15 @@ def test_damage_is_found_in_slices_too(damage: Callable[[bytes], bytes], problem
     sent = MetadataRequest(topics=[MetadataRequestTopic(name=f"t{number}") for number in range(1000)])
     with pytest.raises(ProtocolError, match=problem):
         run_whole(MetadataRequest.read_in_slices(Reader(damage(sent.encode(9))), 9))
+
+
+def test_what_was_stored_is_read_however_much_it_is() -> None:
+    members = [MemberMetadata()] * (MOST_ELEMENTS + 1)
+    stored = GroupMetadataValue(members=members).encode(3)
+    assert len(run_whole(GroupMetadataValue.decode_in_slices(stored, 3)).members) == len(members)
+    topics = ["t"] * (MOST_ELEMENTS + 1)
+    pattern = ConsumerGroupRegularExpressionValue(topics=topics).encode(0)
+    assert run_whole(ConsumerGroupRegularExpressionValue.decode_in_slices(pattern, 0)).topics == topics
 
 
 def test_numbers_and_tags_beyond_all_measure_are_refused() -> None:

@@ -81,6 +81,34 @@ class TopicPartitions(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[TopicPartitions], int]]:
+        items: list[TopicPartitions] = []
+        for _ in range(count):
+            item = new(TopicPartitions)
+            (item.topic_id,) = _unpack_u(data, pos)
+            pos += 16
+            item.partitions, pos = read_compact_int32s(data, pos)
+            yield len(item.partitions)
+            item.assignment_epochs = []
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                tags, pos = read_tag_count(data, pos)
+                for _ in range(tags):
+                    tag, pos, stop = read_tag(data, pos)
+                    if tag == 0:
+                        item.assignment_epochs, pos = read_nullable_compact_int32s(data, pos)
+                        yield len(item.assignment_epochs or ())
+                    else:
+                        item.unknown_tags = keep_tag(item.unknown_tags, tag, data[pos:stop])
+                        pos = stop
+                    check_tag_end(tag, pos, stop)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class ConsumerGroupCurrentMemberAssignmentValue(Message):
     FIELDS = ("member_epoch", "previous_member_epoch", "state", "assigned_partitions", "partitions_pending_revocation")
@@ -152,6 +180,35 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ConsumerGroupCurrentMemberAssignmentValue], int]]:
+        items: list[ConsumerGroupCurrentMemberAssignmentValue] = []
+        for _ in range(count):
+            item = new(ConsumerGroupCurrentMemberAssignmentValue)
+            item.member_epoch, item.previous_member_epoch, item.state = _unpack_iib(data, pos)
+            pos += 9
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("assigned_partitions")
+            item.assigned_partitions, pos = yield from TopicPartitions.read_slices(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("partitions_pending_revocation")
+            item.partitions_pending_revocation, pos = yield from TopicPartitions.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

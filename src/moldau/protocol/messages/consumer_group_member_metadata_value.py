@@ -19,7 +19,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, struct_slices, value_slices, written_slices
 from moldau.protocol.tagged_fields import check_tag_end, keep_tag, read_tag, read_tag_count, read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -100,6 +100,33 @@ class ClassicMemberMetadata(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ClassicMemberMetadata], int]]:
+        items: list[ClassicMemberMetadata] = []
+        for _ in range(count):
+            item = new(ClassicMemberMetadata)
+            (item.session_timeout_ms,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("supported_protocols")
+            item.supported_protocols, pos = yield from struct_slices(
+                ClassicProtocol.read_all,
+                data,
+                pos,
+                version,
+                size,
+                bounded=False,
+            )
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod
@@ -229,6 +256,62 @@ class ConsumerGroupMemberMetadataValue(Message):
                         pos = stop
                     check_tag_end(tag, pos, stop)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ConsumerGroupMemberMetadataValue], int]]:
+        items: list[ConsumerGroupMemberMetadataValue] = []
+        for _ in range(count):
+            item = new(ConsumerGroupMemberMetadataValue)
+            item.instance_id, pos = read_nullable_compact_string(data, pos)
+            item.rack_id, pos = read_nullable_compact_string(data, pos)
+            item.client_id, pos = read_compact_string(data, pos)
+            item.client_host, pos = read_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 1)
+            if size < 0:
+                raise null_sent("subscribed_topic_names")
+            item.subscribed_topic_names, pos = yield from value_slices(
+                read_compact_string,
+                data,
+                pos,
+                size,
+                bounded=False,
+            )
+            item.subscribed_topic_regex, pos = read_nullable_compact_string(data, pos)
+            (item.rebalance_timeout_ms,) = _unpack_i(data, pos)
+            pos += 4
+            item.server_assignor, pos = read_nullable_compact_string(data, pos)
+            item.classic_member_metadata = ClassicMemberMetadata()
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                tags, pos = read_tag_count(data, pos)
+                for _ in range(tags):
+                    tag, pos, stop = read_tag(data, pos)
+                    if tag == 0:
+                        if data[pos] == 0:
+                            pos += 1
+                            item.classic_member_metadata = None
+                        else:
+                            pos += 1
+                            (item.classic_member_metadata,), pos = yield from ClassicMemberMetadata.read_slices(
+                                data,
+                                pos,
+                                version,
+                                1,
+                            )
+                    else:
+                        item.unknown_tags = keep_tag(item.unknown_tags, tag, data[pos:stop])
+                        pos = stop
+                    check_tag_end(tag, pos, stop)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

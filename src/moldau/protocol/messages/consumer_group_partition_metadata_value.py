@@ -9,7 +9,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_array_count, compact_strings, read_compact_count, read_many
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string
-from moldau.protocol.slices import Slices
+from moldau.protocol.slices import Slices, value_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -55,6 +55,26 @@ class PartitionMetadata(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[PartitionMetadata], int]]:
+        items: list[PartitionMetadata] = []
+        for _ in range(count):
+            item = new(PartitionMetadata)
+            (item.partition,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_compact_count(data, pos, 1)
+            if size < 0:
+                raise null_sent("racks")
+            item.racks, pos = yield from value_slices(read_compact_string, data, pos, size, bounded=False)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod
@@ -125,6 +145,29 @@ class TopicMetadata(Struct):
         return items, pos
 
     @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[TopicMetadata], int]]:
+        items: list[TopicMetadata] = []
+        for _ in range(count):
+            item = new(TopicMetadata)
+            (item.topic_id,) = _unpack_u(data, pos)
+            pos += 16
+            item.topic_name, pos = read_compact_string(data, pos)
+            (item.num_partitions,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_compact_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("partition_metadata")
+            item.partition_metadata, pos = yield from PartitionMetadata.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
+    @staticmethod
     def write_slices(out: Writer, items: Iterable[TopicMetadata], version: int) -> Slices[None]:
         buf = out.buffer
         for item in items:
@@ -180,6 +223,29 @@ class ConsumerGroupPartitionMetadataValue(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ConsumerGroupPartitionMetadataValue], int]]:
+        items: list[ConsumerGroupPartitionMetadataValue] = []
+        for _ in range(count):
+            item = new(ConsumerGroupPartitionMetadataValue)
+            size, pos = read_compact_count(data, pos, 23)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from TopicMetadata.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

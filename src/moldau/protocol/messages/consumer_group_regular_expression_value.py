@@ -9,7 +9,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_strings, read_compact_count, read_many
 from moldau.protocol.message import UNSET, Message, new
 from moldau.protocol.primitives import fixed, null_sent, read_compact_string
-from moldau.protocol.slices import Slices
+from moldau.protocol.slices import Slices, value_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -65,6 +65,31 @@ class ConsumerGroupRegularExpressionValue(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ConsumerGroupRegularExpressionValue], int]]:
+        items: list[ConsumerGroupRegularExpressionValue] = []
+        for _ in range(count):
+            item = new(ConsumerGroupRegularExpressionValue)
+            size, pos = read_compact_count(data, pos, 1)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from value_slices(read_compact_string, data, pos, size, bounded=False)
+            item.version, item.timestamp = _unpack_qq(data, pos)
+            pos += 16
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

@@ -24,7 +24,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -252,6 +252,66 @@ class GroupMetadataValue(Message):
             item.members, pos = MemberMetadata.read_all(data, pos, version, size)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[GroupMetadataValue], int]]:
+        items: list[GroupMetadataValue] = []
+        if version >= 4:
+            for _ in range(count):
+                item = new(GroupMetadataValue)
+                item.protocol_type, pos = read_compact_string(data, pos)
+                (item.generation,) = _unpack_i(data, pos)
+                pos += 4
+                item.protocol, pos = read_nullable_compact_string(data, pos)
+                item.leader, pos = read_nullable_compact_string(data, pos)
+                (item.current_state_timestamp,) = _unpack_q(data, pos)
+                pos += 8
+                size, pos = read_compact_count(data, pos, 15)
+                if size < 0:
+                    raise null_sent("members")
+                item.members, pos = yield from struct_slices(
+                    MemberMetadata.read_all,
+                    data,
+                    pos,
+                    version,
+                    size,
+                    bounded=False,
+                )
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(GroupMetadataValue)
+            item.protocol_type, pos = read_string(data, pos)
+            (item.generation,) = _unpack_i(data, pos)
+            pos += 4
+            item.protocol, pos = read_nullable_string(data, pos)
+            item.leader, pos = read_nullable_string(data, pos)
+            if version >= 2:
+                (item.current_state_timestamp,) = _unpack_q(data, pos)
+                pos += 8
+            else:
+                item.current_state_timestamp = -1
+            size, pos = read_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("members")
+            item.members, pos = yield from struct_slices(
+                MemberMetadata.read_all,
+                data,
+                pos,
+                version,
+                size,
+                bounded=False,
+            )
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

@@ -54,6 +54,24 @@ class TopicPartitions(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[TopicPartitions], int]]:
+        items: list[TopicPartitions] = []
+        for _ in range(count):
+            item = new(TopicPartitions)
+            (item.topic_id,) = _unpack_u(data, pos)
+            pos += 16
+            item.partitions, pos = read_compact_int32s(data, pos)
+            yield len(item.partitions)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class ShareGroupCurrentMemberAssignmentValue(Message):
     FIELDS = ("member_epoch", "previous_member_epoch", "state", "assigned_partitions")
@@ -114,6 +132,31 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ShareGroupCurrentMemberAssignmentValue], int]]:
+        items: list[ShareGroupCurrentMemberAssignmentValue] = []
+        for _ in range(count):
+            item = new(ShareGroupCurrentMemberAssignmentValue)
+            item.member_epoch, item.previous_member_epoch, item.state = _unpack_iib(data, pos)
+            pos += 9
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("assigned_partitions")
+            item.assigned_partitions, pos = yield from TopicPartitions.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

@@ -15,7 +15,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices
+from moldau.protocol.slices import Slices, value_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -76,6 +76,38 @@ class ShareGroupMemberMetadataValue(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ShareGroupMemberMetadataValue], int]]:
+        items: list[ShareGroupMemberMetadataValue] = []
+        for _ in range(count):
+            item = new(ShareGroupMemberMetadataValue)
+            item.rack_id, pos = read_nullable_compact_string(data, pos)
+            item.client_id, pos = read_compact_string(data, pos)
+            item.client_host, pos = read_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 1)
+            if size < 0:
+                raise null_sent("subscribed_topic_names")
+            item.subscribed_topic_names, pos = yield from value_slices(
+                read_compact_string,
+                data,
+                pos,
+                size,
+                bounded=False,
+            )
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

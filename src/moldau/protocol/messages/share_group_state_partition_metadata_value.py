@@ -11,7 +11,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_array_count, compact_int32s, read_compact_count, read_compact_int32s
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 from moldau.types import ZERO_UUID, Uuid
@@ -57,6 +57,25 @@ class TopicPartitionsInfo(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[TopicPartitionsInfo], int]]:
+        items: list[TopicPartitionsInfo] = []
+        for _ in range(count):
+            item = new(TopicPartitionsInfo)
+            (item.topic_id,) = _unpack_u(data, pos)
+            pos += 16
+            item.topic_name, pos = read_compact_string(data, pos)
+            item.partitions, pos = read_compact_int32s(data, pos)
+            yield len(item.partitions)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -162,6 +181,44 @@ class ShareGroupStatePartitionMetadataValue(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ShareGroupStatePartitionMetadataValue], int]]:
+        items: list[ShareGroupStatePartitionMetadataValue] = []
+        for _ in range(count):
+            item = new(ShareGroupStatePartitionMetadataValue)
+            size, pos = read_compact_count(data, pos, 19)
+            if size < 0:
+                raise null_sent("initializing_topics")
+            item.initializing_topics, pos = yield from TopicPartitionsInfo.read_slices(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 19)
+            if size < 0:
+                raise null_sent("initialized_topics")
+            item.initialized_topics, pos = yield from TopicPartitionsInfo.read_slices(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("deleting_topics")
+            item.deleting_topics, pos = yield from struct_slices(
+                TopicInfo.read_all,
+                data,
+                pos,
+                version,
+                size,
+                bounded=False,
+            )
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

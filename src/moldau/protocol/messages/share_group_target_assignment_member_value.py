@@ -53,6 +53,24 @@ class TopicPartition(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[TopicPartition], int]]:
+        items: list[TopicPartition] = []
+        for _ in range(count):
+            item = new(TopicPartition)
+            (item.topic_id,) = _unpack_u(data, pos)
+            pos += 16
+            item.partitions, pos = read_compact_int32s(data, pos)
+            yield len(item.partitions)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class ShareGroupTargetAssignmentMemberValue(Message):
     FIELDS = ("topic_partitions",)
@@ -97,6 +115,29 @@ class ShareGroupTargetAssignmentMemberValue(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ShareGroupTargetAssignmentMemberValue], int]]:
+        items: list[ShareGroupTargetAssignmentMemberValue] = []
+        for _ in range(count):
+            item = new(ShareGroupTargetAssignmentMemberValue)
+            size, pos = read_compact_count(data, pos, 18)
+            if size < 0:
+                raise null_sent("topic_partitions")
+            item.topic_partitions, pos = yield from TopicPartition.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

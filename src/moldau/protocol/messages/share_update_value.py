@@ -9,7 +9,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_array_count, read_compact_count
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import fixed, null_sent
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import check_tag_end, keep_tag, read_tag, read_tag_count, read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -135,6 +135,43 @@ class ShareUpdateValue(Message):
                         pos = stop
                     check_tag_end(tag, pos, stop)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ShareUpdateValue], int]]:
+        items: list[ShareUpdateValue] = []
+        for _ in range(count):
+            item = new(ShareUpdateValue)
+            item.snapshot_epoch, item.leader_epoch, item.start_offset = _unpack_iiq(data, pos)
+            pos += 16
+            size, pos = read_compact_count(data, pos, 20)
+            if size < 0:
+                raise null_sent("state_batches")
+            item.state_batches, pos = yield from struct_slices(
+                StateBatch.read_all,
+                data,
+                pos,
+                version,
+                size,
+                bounded=False,
+            )
+            item.delivery_complete_count = -1
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                tags, pos = read_tag_count(data, pos)
+                for _ in range(tags):
+                    tag, pos, stop = read_tag(data, pos)
+                    if tag == 0:
+                        (item.delivery_complete_count,) = _unpack_i(data, pos)
+                        pos += 4
+                    else:
+                        item.unknown_tags = keep_tag(item.unknown_tags, tag, data[pos:stop])
+                        pos = stop
+                    check_tag_end(tag, pos, stop)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

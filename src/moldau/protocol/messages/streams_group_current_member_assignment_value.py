@@ -78,6 +78,33 @@ class TaskIds(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[TaskIds], int]]:
+        items: list[TaskIds] = []
+        for _ in range(count):
+            item = new(TaskIds)
+            item.subtopology_id, pos = read_compact_string(data, pos)
+            item.partitions, pos = read_compact_int32s(data, pos)
+            yield len(item.partitions)
+            item.assignment_epochs = []
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                tags, pos = read_tag_count(data, pos)
+                for _ in range(tags):
+                    tag, pos, stop = read_tag(data, pos)
+                    if tag == 0:
+                        item.assignment_epochs, pos = read_nullable_compact_int32s(data, pos)
+                        yield len(item.assignment_epochs or ())
+                    else:
+                        item.unknown_tags = keep_tag(item.unknown_tags, tag, data[pos:stop])
+                        pos = stop
+                    check_tag_end(tag, pos, stop)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class StreamsGroupCurrentMemberAssignmentValue(Message):
     FIELDS = (
@@ -199,6 +226,51 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[StreamsGroupCurrentMemberAssignmentValue], int]]:
+        items: list[StreamsGroupCurrentMemberAssignmentValue] = []
+        for _ in range(count):
+            item = new(StreamsGroupCurrentMemberAssignmentValue)
+            item.member_epoch, item.previous_member_epoch, item.state = _unpack_iib(data, pos)
+            pos += 9
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("active_tasks")
+            item.active_tasks, pos = yield from TaskIds.read_slices(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("standby_tasks")
+            item.standby_tasks, pos = yield from TaskIds.read_slices(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("warmup_tasks")
+            item.warmup_tasks, pos = yield from TaskIds.read_slices(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("active_tasks_pending_revocation")
+            item.active_tasks_pending_revocation, pos = yield from TaskIds.read_slices(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("standby_tasks_pending_revocation")
+            item.standby_tasks_pending_revocation, pos = yield from TaskIds.read_slices(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("warmup_tasks_pending_revocation")
+            item.warmup_tasks_pending_revocation, pos = yield from TaskIds.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

@@ -16,7 +16,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -198,6 +198,42 @@ class StreamsGroupMemberMetadataValue(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[StreamsGroupMemberMetadataValue], int]]:
+        items: list[StreamsGroupMemberMetadataValue] = []
+        for _ in range(count):
+            item = new(StreamsGroupMemberMetadataValue)
+            item.instance_id, pos = read_nullable_compact_string(data, pos)
+            item.rack_id, pos = read_nullable_compact_string(data, pos)
+            item.client_id, pos = read_compact_string(data, pos)
+            item.client_host, pos = read_compact_string(data, pos)
+            item.rebalance_timeout_ms, item.topology_epoch = _unpack_ii(data, pos)
+            pos += 8
+            item.process_id, pos = read_compact_string(data, pos)
+            if data[pos] > 0x7F:
+                pos += 1
+                item.user_endpoint = None
+            else:
+                pos += 1
+                (item.user_endpoint,), pos = Endpoint.read_all(data, pos, version, 1)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("client_tags")
+            item.client_tags, pos = yield from struct_slices(KeyValue.read_all, data, pos, version, size, bounded=False)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

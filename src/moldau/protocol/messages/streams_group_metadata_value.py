@@ -9,7 +9,7 @@ from typing import ClassVar
 from moldau.protocol.arrays import compact_array_count, read_compact_count
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import COMPACT_NULL, compact_string, fixed, read_compact_string
-from moldau.protocol.slices import Slices
+from moldau.protocol.slices import Slices, struct_slices
 from moldau.protocol.tagged_fields import check_tag_end, keep_tag, read_tag, read_tag_count, read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -131,6 +131,51 @@ class StreamsGroupMetadataValue(Message):
                         pos = stop
                     check_tag_end(tag, pos, stop)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[StreamsGroupMetadataValue], int]]:
+        items: list[StreamsGroupMetadataValue] = []
+        for _ in range(count):
+            item = new(StreamsGroupMetadataValue)
+            item.epoch, item.metadata_hash = _unpack_iq(data, pos)
+            pos += 12
+            item.validated_topology_epoch = -1
+            item.last_assignment_configs = []
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                tags, pos = read_tag_count(data, pos)
+                for _ in range(tags):
+                    tag, pos, stop = read_tag(data, pos)
+                    if tag == 0:
+                        (item.validated_topology_epoch,) = _unpack_i(data, pos)
+                        pos += 4
+                    elif tag == 1:
+                        size, pos = read_compact_count(data, pos, 3)
+                        if size < 0:
+                            item.last_assignment_configs = None
+                        else:
+                            item.last_assignment_configs, pos = yield from struct_slices(
+                                LastAssignmentConfig.read_all,
+                                data,
+                                pos,
+                                version,
+                                size,
+                                bounded=False,
+                            )
+                    else:
+                        item.unknown_tags = keep_tag(item.unknown_tags, tag, data[pos:stop])
+                        pos = stop
+                    check_tag_end(tag, pos, stop)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

@@ -49,6 +49,23 @@ class TaskIds(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[TaskIds], int]]:
+        items: list[TaskIds] = []
+        for _ in range(count):
+            item = new(TaskIds)
+            item.subtopology_id, pos = read_compact_string(data, pos)
+            item.partitions, pos = read_compact_int32s(data, pos)
+            yield len(item.partitions)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class StreamsGroupTargetAssignmentMemberValue(Message):
     FIELDS = ("active_tasks", "standby_tasks", "warmup_tasks")
@@ -115,6 +132,37 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[StreamsGroupTargetAssignmentMemberValue], int]]:
+        items: list[StreamsGroupTargetAssignmentMemberValue] = []
+        for _ in range(count):
+            item = new(StreamsGroupTargetAssignmentMemberValue)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("active_tasks")
+            item.active_tasks, pos = yield from TaskIds.read_slices(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("standby_tasks")
+            item.standby_tasks, pos = yield from TaskIds.read_slices(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("warmup_tasks")
+            item.warmup_tasks, pos = yield from TaskIds.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

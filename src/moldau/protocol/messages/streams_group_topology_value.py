@@ -16,7 +16,7 @@ from moldau.protocol.arrays import (
 )
 from moldau.protocol.message import UNSET, Message, Struct, new
 from moldau.protocol.primitives import compact_string, fixed, null_sent, read_compact_string
-from moldau.protocol.slices import Slices, written_slices
+from moldau.protocol.slices import Slices, struct_slices, value_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -114,6 +114,34 @@ class TopicInfo(Struct):
         return items, pos
 
     @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[TopicInfo], int]]:
+        items: list[TopicInfo] = []
+        for _ in range(count):
+            item = new(TopicInfo)
+            item.name, pos = read_compact_string(data, pos)
+            item.partitions, item.replication_factor = _unpack_ih(data, pos)
+            pos += 6
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("topic_configs")
+            item.topic_configs, pos = yield from struct_slices(
+                TopicConfig.read_all,
+                data,
+                pos,
+                version,
+                size,
+                bounded=False,
+            )
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
+    @staticmethod
     def write_slices(out: Writer, items: Iterable[TopicInfo], version: int) -> Slices[None]:
         buf = out.buffer
         for item in items:
@@ -168,6 +196,26 @@ class CopartitionGroup(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[CopartitionGroup], int]]:
+        items: list[CopartitionGroup] = []
+        for _ in range(count):
+            item = new(CopartitionGroup)
+            item.source_topics, pos = read_compact_int16s(data, pos)
+            yield len(item.source_topics)
+            item.source_topic_regex, pos = read_compact_int16s(data, pos)
+            yield len(item.source_topic_regex)
+            item.repartition_source_topics, pos = read_compact_int16s(data, pos)
+            yield len(item.repartition_source_topics)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
 
@@ -266,6 +314,51 @@ class Subtopology(Struct):
         return items, pos
 
     @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[Subtopology], int]]:
+        items: list[Subtopology] = []
+        for _ in range(count):
+            item = new(Subtopology)
+            item.subtopology_id, pos = read_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 1)
+            if size < 0:
+                raise null_sent("source_topics")
+            item.source_topics, pos = yield from value_slices(read_compact_string, data, pos, size, bounded=False)
+            size, pos = read_compact_count(data, pos, 1)
+            if size < 0:
+                raise null_sent("source_topic_regex")
+            item.source_topic_regex, pos = yield from value_slices(read_compact_string, data, pos, size, bounded=False)
+            size, pos = read_compact_count(data, pos, 9)
+            if size < 0:
+                raise null_sent("state_changelog_topics")
+            item.state_changelog_topics, pos = yield from TopicInfo.read_slices(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 1)
+            if size < 0:
+                raise null_sent("repartition_sink_topics")
+            item.repartition_sink_topics, pos = yield from value_slices(
+                read_compact_string,
+                data,
+                pos,
+                size,
+                bounded=False,
+            )
+            size, pos = read_compact_count(data, pos, 9)
+            if size < 0:
+                raise null_sent("repartition_source_topics")
+            item.repartition_source_topics, pos = yield from TopicInfo.read_slices(data, pos, version, size)
+            size, pos = read_compact_count(data, pos, 4)
+            if size < 0:
+                raise null_sent("copartition_groups")
+            item.copartition_groups, pos = yield from CopartitionGroup.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
+    @staticmethod
     def write_slices(out: Writer, items: Iterable[Subtopology], version: int) -> Slices[None]:
         buf = out.buffer
         for item in items:
@@ -329,6 +422,31 @@ class StreamsGroupTopologyValue(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[StreamsGroupTopologyValue], int]]:
+        items: list[StreamsGroupTopologyValue] = []
+        for _ in range(count):
+            item = new(StreamsGroupTopologyValue)
+            (item.epoch,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_compact_count(data, pos, 8)
+            if size < 0:
+                raise null_sent("subtopologies")
+            item.subtopologies, pos = yield from Subtopology.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

@@ -86,6 +86,33 @@ class PartitionsSchema(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[PartitionsSchema], int]]:
+        items: list[PartitionsSchema] = []
+        if version >= 1:
+            for _ in range(count):
+                item = new(PartitionsSchema)
+                item.topic, pos = read_compact_string(data, pos)
+                item.partition_ids, pos = read_compact_int32s(data, pos)
+                yield len(item.partition_ids)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(PartitionsSchema)
+            item.topic, pos = read_string(data, pos)
+            item.partition_ids, pos = read_int32s(data, pos)
+            yield len(item.partition_ids)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class TransactionLogValue(Message):
     FIELDS = (
@@ -277,6 +304,81 @@ class TransactionLogValue(Message):
             item.client_transaction_version = 0
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[TransactionLogValue], int]]:
+        items: list[TransactionLogValue] = []
+        if version >= 1:
+            for _ in range(count):
+                item = new(TransactionLogValue)
+                (
+                    item.producer_id,
+                    item.producer_epoch,
+                    item.transaction_timeout_ms,
+                    item.transaction_status,
+                ) = _unpack_qhib(data, pos)
+                pos += 15
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    item.transaction_partitions = None
+                else:
+                    item.transaction_partitions, pos = yield from PartitionsSchema.read_slices(data, pos, version, size)
+                item.transaction_last_update_timestamp_ms, item.transaction_start_timestamp_ms = _unpack_qq(data, pos)
+                pos += 16
+                item.previous_producer_id = -1
+                item.next_producer_id = -1
+                item.next_producer_epoch = -1
+                item.client_transaction_version = 0
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    tags, pos = read_tag_count(data, pos)
+                    for _ in range(tags):
+                        tag, pos, stop = read_tag(data, pos)
+                        if tag == 0:
+                            (item.previous_producer_id,) = _unpack_q(data, pos)
+                            pos += 8
+                        elif tag == 1:
+                            (item.next_producer_id,) = _unpack_q(data, pos)
+                            pos += 8
+                        elif tag == 2:
+                            (item.client_transaction_version,) = _unpack_h(data, pos)
+                            pos += 2
+                        elif tag == 3:
+                            (item.next_producer_epoch,) = _unpack_h(data, pos)
+                            pos += 2
+                        else:
+                            item.unknown_tags = keep_tag(item.unknown_tags, tag, data[pos:stop])
+                            pos = stop
+                        check_tag_end(tag, pos, stop)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(TransactionLogValue)
+            (
+                item.producer_id,
+                item.producer_epoch,
+                item.transaction_timeout_ms,
+                item.transaction_status,
+            ) = _unpack_qhib(data, pos)
+            pos += 15
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                item.transaction_partitions = None
+            else:
+                item.transaction_partitions, pos = yield from PartitionsSchema.read_slices(data, pos, version, size)
+            item.transaction_last_update_timestamp_ms, item.transaction_start_timestamp_ms = _unpack_qq(data, pos)
+            pos += 16
+            item.previous_producer_id = -1
+            item.next_producer_id = -1
+            item.next_producer_epoch = -1
+            item.client_transaction_version = 0
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod
