@@ -101,10 +101,12 @@ class Slicer:
         """Of something that may be work or may be the result already."""
         return self.run(result) if isinstance(result, GeneratorType) else cast(T, result)
 
-    def run_into(self, work: Work[T | Deferred[T]], answer: Deferred[T]) -> None:
+    def run_into(
+        self, work: Work[T | Deferred[T]], answer: Deferred[T], wanted: Callable[[], bool] | None = None
+    ) -> None:
         """Settles `answer` with what becomes of the work."""
         try:
-            result = self.run(work)
+            result = self.run(work, wanted)
         except Exception as error:
             answer.fail(error)
         else:

@@ -323,20 +323,33 @@ class Fetcher:
     def _sought(
         self, key: PartitionKey, following: Following, error: Any, leader_end: int = 0, leader_start: int = 0
     ) -> None:
-        following.sought = False
-        if self.partitions.get(key) is not following or not following.is_current():
+        if error is not None or not self._holds(key, following):
+            self._placed(key, following, error)
             return
-        if error is None:
-            try:
-                if following.lacks_beginning:
-                    following.begin_with(leader_start)
-                elif not following.out_of_range(leader_start, leader_end):
-                    error = MoldauError("it is where we go on")
-            except StorageError as failure:
-                error = failure
+        placed: Deferred[None] = Deferred()
+        placed.then(lambda _, failure: self._placed(key, following, failure))
+        work = self._place(following, leader_start, leader_end)
+        self._fetchers.slicer.run_into(work, placed, lambda: self._holds(key, following))
+
+    def _holds(self, key: PartitionKey, following: Following) -> bool:
+        return self.partitions.get(key) is following and following.is_current()
+
+    def _place(self, following: Following, leader_start: int, leader_end: int) -> Work[None]:
+        if following.lacks_beginning:
+            following.begin_with(leader_start)
+        elif not (yield from following.out_of_range(leader_start, leader_end)):
+            raise MoldauError("it is where we go on")
+
+    def _placed(self, key: PartitionKey, following: Following, error: BaseException | None) -> None:
+        following.sought = False
+        if not self._holds(key, following):
+            return
         if error is not None:
             logger.warning(
-                "%s: where its leader's log lies is not known: %s", following.partition.topic_partition, error
+                "%s: where its leader's log lies is not known: %s",
+                following.partition.topic_partition,
+                error,
+                exc_info=None if isinstance(error, MoldauError) else error,
             )
             following.resume_at = self._backoff()
         self.wake()

@@ -20,7 +20,6 @@ from moldau.replica.source_session import Asked
 from moldau.runtime.ports import FileSlice
 from moldau.slicing import Work
 from moldau.storage.batch_order import UnexpectedOffset
-from moldau.storage.producer_state import ProducerState
 from moldau.types import NO_EPOCH, Buffer
 
 logger = logging.getLogger("moldau.replica")
@@ -156,28 +155,31 @@ class Following:
         else:
             target = min(own_end, end_offset)
         target = min(target, log.log_end_offset)
-        # Whoever writes here from the next turn on must find the producers as the log has them: they are looked for
-        # before the cut, and everything is cut at once.
-        producers = yield from log.local.producers_after_cut(target)
-        if not self.is_current() or self.partition.log is not log:
-            return
-        if (log.log_end_offset, log.epochs.latest_epoch) != before:
-            return
-        self._cut(target, producers)
-        if (log.log_end_offset, log.epochs.latest_epoch) == before:
+        is_cut = yield from self._cut(target)
+        if is_cut and (log.log_end_offset, log.epochs.latest_epoch) == before:
             raise KafkaError(
                 ErrorCode.OFFSET_OUT_OF_RANGE,
                 f"{self.partition.topic_partition} has nothing to cut off at offset {target}, epoch {epoch}.",
             )
 
-    def _cut(self, offset: int, producers: ProducerState | None = None) -> None:
+    def _cut(self, offset: int) -> Work[bool]:
+        """Whether it was cut: nothing is if the partition or its log has changed before it could be."""
         log, place = self.partition.log, self.partition.topic_partition
+        before = log.log_end_offset, log.epochs.latest_epoch
+        # Whoever writes here from the next turn on must find the producers as the log has them: they are looked for
+        # before the cut, and everything is cut at once.
+        producers = yield from log.local.producers_after_cut(offset)
+        if not self.is_current() or self.partition.log is not log:
+            return False
+        if (log.log_end_offset, log.epochs.latest_epoch) != before:
+            return False
         if offset < log.high_watermark:
             logger.warning("%s is cut to offset %d, before its high watermark %d", place, offset, log.high_watermark)
         elif offset < log.log_end_offset:
             logger.info("%s is cut from offset %d to %d", place, log.log_end_offset, offset)
         log.local.truncate_to(offset, producers)
         self.changed = True
+        return True
 
     @property
     def lacks_beginning(self) -> bool:
@@ -200,7 +202,7 @@ class Following:
             )
             log.local.truncate_fully_and_start_at(leader_start)
 
-    def out_of_range(self, leader_start: int, leader_end: int) -> bool:
+    def out_of_range(self, leader_start: int, leader_end: int) -> Work[bool]:
         """The leader has no record where we wanted to go on, and has told where its log begins and ends.
 
         It may end before ours, after an election that lost records; or it begins behind our end, because we were away
@@ -210,7 +212,7 @@ class Following:
         self.changed = True
         if leader_end < log.log_end_offset:
             logger.warning("the leader of %s ends at offset %d, before our %d", place, leader_end, log.log_end_offset)
-            self._cut(leader_end)
+            yield from self._cut(leader_end)
         elif leader_start > log.log_end_offset:
             logger.info("%s goes on at offset %d, where its leader begins", place, leader_start)
             log.local.truncate_fully_and_start_at(leader_start)

@@ -19,7 +19,7 @@ from moldau.replica.partition import Partition
 from moldau.replica.source_session import Asked, SourceSession
 from moldau.runtime.clock import SystemClock
 from moldau.runtime.disk import RealDisk
-from moldau.slicing import run_whole
+from moldau.slicing import Work, run_whole
 from moldau.storage.batch_order import UnexpectedOffset
 from moldau.storage.log import Log
 from moldau.types import TopicPartition
@@ -134,14 +134,17 @@ def by_a_producer(offset: int, epoch: int) -> bytes:
     return encode_batch([record], base_offset=offset, partition_leader_epoch=epoch, **fields)
 
 
+@pytest.mark.parametrize("why", ["another history", "beyond the leader's end"])
 @pytest.mark.parametrize("change", [None, "another leader", "more records"])
-def test_a_cut_that_takes_long_is_made_at_once_or_not_at_all(stage: Stage, change: str | None) -> None:
+def test_a_cut_that_takes_long_is_made_at_once_or_not_at_all(stage: Stage, why: str, change: str | None) -> None:
     """Whoever leads next must not find producers that the log does not have, or has and they do not say so."""
     for offset in range(200):
         stage.take(by_a_producer(offset, 2 if offset < 150 else 3))
     asked = PartitionData(diverging_epoch=EpochEndOffset(epoch=2, end_offset=150))
     stage.following.ask()
-    work = stage.following.take(asked)
+    work: Work[Any] = stage.following.take(asked)
+    if why == "beyond the leader's end":
+        work = stage.following.out_of_range(0, 150)
     for _ in range(2):
         next(work)
         assert (stage.log.log_end_offset, stage.log.producers.entries[7].last_sequence) == (200, 199)
@@ -244,10 +247,10 @@ def test_an_epoch_that_began_without_records_is_cut_too(stage: Stage) -> None:
 
 def test_a_leader_that_begins_and_ends_around_us_changes_nothing(stage: Stage) -> None:
     stage.take(batch(0, 1, 3))
-    assert not stage.following.out_of_range(0, 5)
-    assert not stage.following.out_of_range(3, 3)
+    assert not run_whole(stage.following.out_of_range(0, 5))
+    assert not run_whole(stage.following.out_of_range(3, 3))
     assert stage.log.log_end_offset == 3
-    assert stage.following.out_of_range(4, 9)
+    assert run_whole(stage.following.out_of_range(4, 9))
     assert (stage.log.log_start_offset, stage.log.log_end_offset) == (4, 4)
 
 

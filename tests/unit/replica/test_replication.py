@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from moldau.deferred import Deferred, failed
 from moldau.errors import ErrorCode, MoldauError
 from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from moldau.replica.following import Following
+from moldau.slicing import Work
 from moldau.storage.storage_error import StorageError
 
 
@@ -654,3 +656,38 @@ def test_where_the_old_leaders_log_lies_cuts_nothing_once_it_is_another(make: An
     for leader_start, leader_end in ((0, 0), (7, 9)):
         fetcher._sought(key, following, None, leader_end, leader_start)
         assert (follower.log.log_start_offset, follower.log.log_end_offset) == (0, 1)
+
+
+@pytest.mark.parametrize("another_leads", [False, True])
+def test_nothing_is_fetched_while_a_log_is_cut_where_its_leader_ends(
+    make: Any, monkeypatch: pytest.MonkeyPatch, another_leads: bool
+) -> None:
+    cluster = make(2, min_insync_replicas="1")
+    cluster.create((1, 2))
+    cluster.brokers[1].produce(b"a")
+    cluster.converge()
+    follower = cluster.brokers[2]
+    (fetcher,) = follower.replication.fetchers._fetchers.values()
+    ((key, following),) = fetcher.partitions.items()
+    wanted, done = [], []
+
+    def slowly(self: Following, leader_start: int, leader_end: int) -> Work[bool]:
+        for _ in range(3):
+            yield
+            wanted.append(fetcher._wanted(follower.runtime.clock.monotonic())[0])
+        done.append((leader_start, leader_end))
+        return True
+
+    monkeypatch.setattr(Following, "out_of_range", slowly)
+    # A slice is over after one step.
+    follower.slicer._now = count(0.0).__next__
+    following.sought = True
+    fetcher._sought(key, following, None, 9, 7)
+    assert following.sought
+    if another_leads:
+        cluster.elect(2, (2,))
+    cluster.run(1)
+    assert (done, following.sought) == ([] if another_leads else [(7, 9)], False)
+    assert not any(wanted)
+    if not another_leads:
+        assert fetcher._wanted(follower.runtime.clock.monotonic())[0]
