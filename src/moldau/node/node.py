@@ -191,9 +191,15 @@ class Node:
 
     def _caught_up(self) -> Deferred[None]:
         """Settles when this node has followed the metadata log to its end, as a leader has told it in this life; for
-        the only voter that is now. What it remembers itself may be old: it would take logs for those of no topic."""
+        the only voter that is now. What it remembers itself may be old: it would take logs for those of no topic.
+
+        A broker that no leader tells anything gives up, as Kafka's does that cannot register; whoever started it hears
+        of it. One that is told is only late, and a controller has others to wait for.
+        """
         done: Deferred[None] = Deferred()
         looks = 0
+        limit_ms = self._config.initial_broker_registration_timeout_ms
+        give_up_at = self._runtime.clock.monotonic() + limit_ms / 1000
 
         def look() -> None:
             nonlocal looks
@@ -204,10 +210,14 @@ class Node:
                 done.resolve(None)
                 return
             looks += 1
+            leader = self.quorum.leader_id
+            whose = "no leader of the controllers is known" if leader < 0 else f"controller {leader} leads"
+            is_told = self.quorum.told_high_watermark > 0
+            if self.broker is not None and not is_told and self._runtime.clock.monotonic() >= give_up_at:
+                setting = f"{limit_ms} ms (initial.broker.registration.timeout.ms)"
+                self._fail(NodeError(f"The broker could not register within {setting}: {whose}."))
+                return
             if looks % _LOOKS_UNTOLD == 0:
-                # There is no end to this wait: the others may be started whenever somebody gets round to it.
-                leader = self.quorum.leader_id
-                whose = "no leader of the controllers is known" if leader < 0 else f"controller {leader} leads"
                 logger.warning("not ready after %.0f s: the metadata is not here (%s)", looks * _LOOK_SECONDS, whose)
             self._runtime.loop.call_later(_LOOK_SECONDS, look)
 

@@ -177,8 +177,11 @@ class BrokerLifecycle:
         assert error is not None
         is_late = self._clock.monotonic() >= self._give_up_at
         is_final = not isinstance(error, KafkaError) or error.code in _FINAL
-        if not self.started.settled and (is_late or is_final):
+        if not self.started.settled and is_final:
             self.started.fail(error)
+            return
+        if not self.started.settled and is_late:
+            self.started.fail(self._too_late(error))
             return
         if self._leaving:
             _settle(self.stopped)
@@ -186,6 +189,11 @@ class BrokerLifecycle:
         logger.info("broker %d is not registered yet: %s", self._broker_id, error)
         self._timer = self._loop.call_later(self._backoff.delay(self._failures), self._register)
         self._failures += 1
+
+    def _too_late(self, error: BaseException) -> KafkaError:
+        setting = f"{self._registration_seconds * 1000:.0f} ms (initial.broker.registration.timeout.ms)"
+        why = str(error).rstrip(".")
+        return KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"The broker could not register within {setting}: {why}.")
 
     # --------------------------------------------------------------------------------------------------- heartbeats
 

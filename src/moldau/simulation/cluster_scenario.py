@@ -55,6 +55,8 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "log.index.size.max.bytes": "512",
     "metadata.log.max.record.bytes.between.snapshots": "3000",
     "log.retention.check.interval.ms": "500",
+    # Nobody is there to start a node again that gave up, and the others may be down for long.
+    "initial.broker.registration.timeout.ms": "7200000",
 }
 _LONGEST_SECONDS: Final = 7200.0
 # How long a cluster may need to be whole again when nothing is wrong any more.

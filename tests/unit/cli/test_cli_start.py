@@ -102,6 +102,26 @@ def test_a_port_that_is_taken(moldau: RunMoldau, tmp_path: Path) -> None:
     assert result.stderr.count(b"\n") == 1
 
 
+def test_a_broker_that_finds_no_controller(moldau: RunMoldau, tmp_path: Path) -> None:
+    settings = {
+        "process.roles": "broker",
+        "node.id": "2",
+        "listeners": "PLAINTEXT://127.0.0.1:0",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": "1@127.0.0.1:1",
+        "initial.broker.registration.timeout.ms": "1",
+        "log.dirs": str(tmp_path / "data"),
+    }
+    file = tmp_path / "server.properties"
+    file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+    result = moldau("start", str(file), "--cluster-id", "UJGknZGyd0ra95Lz8JamMg")
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert result.stderr.decode().splitlines()[-1] == (
+        "moldau: The broker could not register within 1 ms (initial.broker.registration.timeout.ms): "
+        "no leader of the controllers is known."
+    )
+
+
 def test_a_data_directory_that_cannot_be_made(moldau: RunMoldau, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     result = moldau(

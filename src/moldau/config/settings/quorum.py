@@ -77,8 +77,8 @@ class QuorumSettings:
 
     initial_broker_registration_timeout_ms = Setting(
         "initial.broker.registration.timeout.ms", INT, 60_000, None, MEDIUM,
-        "How long a starting broker that has the metadata tries to register with the controller before it gives up and "
-        "ends.")
+        "How long a starting broker waits for a leader of the controllers to tell it the metadata, and then tries to "
+        "register with it, before it gives up and ends.")
     broker_heartbeat_interval_ms = Setting("broker.heartbeat.interval.ms", INT, 2000, None, MEDIUM,
         "How often a broker tells the controller that it is alive.")
     broker_session_timeout_ms = Setting("broker.session.timeout.ms", INT, 9000, None, MEDIUM,

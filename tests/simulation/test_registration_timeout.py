@@ -1,0 +1,60 @@
+"""How long a starting broker looks for controllers before it gives up (`initial.broker.registration.timeout.ms`)."""
+
+from __future__ import annotations
+
+import pytest
+
+from moldau.raft.raft_quorum import RaftQuorum
+from moldau.simulation.cluster_scenario import CLUSTER_ID, node_settings
+from moldau.simulation.cluster_weather import USUAL, Weather
+from moldau.simulation.world import Machine, World
+
+LIMIT = {"initial.broker.registration.timeout.ms": "60000"}
+CONTROLLER = {"process.roles": "controller", "listeners": "CONTROLLER://node-1:9093"}
+
+
+def machine(world: World, number: int, **settings: str) -> Machine:
+    given = {**node_settings(number, Weather(USUAL, ())), **LIMIT, **settings}
+    made = world.machine(f"node-{number}", given, cluster_id=CLUSTER_ID)
+    made.start()
+    return made
+
+
+def test_a_broker_that_finds_no_leader_gives_up_and_says_why() -> None:
+    with World(1) as world:
+        alone = machine(world, 1)
+        world.run_for(59.0)
+        assert not alone.has_ended
+        alone.expects_failure = True
+        world.run_for(2.0)
+        assert alone.has_ended
+        assert alone.node is not None
+        assert str(alone.node.failure) == (
+            "The broker could not register within 60000 ms (initial.broker.registration.timeout.ms): "
+            "no leader of the controllers is known."
+        )
+
+
+def test_one_that_finds_a_leader_in_time_stays() -> None:
+    with World(2) as world:
+        first = machine(world, 1)
+        world.run_for(55.0)
+        second = machine(world, 2)
+        world.run_until(lambda: first.is_serving and second.is_serving, 60.0)
+        world.run_for(60.0)
+        assert first.is_serving
+
+
+def test_a_controller_waits_for_the_others_however_long_it_takes() -> None:
+    with World(3) as world:
+        alone = machine(world, 1, **CONTROLLER)
+        world.run_for(300.0)
+        assert not alone.has_ended
+
+
+def test_one_that_is_told_the_metadata_is_only_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RaftQuorum, "told_high_watermark", property(lambda self: 1 << 40))
+    with World(4) as world:
+        late = machine(world, 1)
+        world.run_for(300.0)
+        assert not late.has_ended
