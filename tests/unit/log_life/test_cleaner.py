@@ -12,7 +12,7 @@ from storage_kit import names_in
 
 from moldau.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from moldau.protocol.records import encode_batch
-from moldau.storage.compaction import Replacement
+from moldau.storage.compaction import Replacement, Uncleanable
 
 SETTINGS = {
     "log.cleaner.backoff.ms": "10",
@@ -195,6 +195,45 @@ def test_a_log_cut_before_its_segments_are_replaced_keeps_the_old_ones(node):
     assert len(records(node, "table")) == 10
     write(node, "table", (b"k0", b"new"))
     assert log.log_end_offset == 11
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "Input/output error"), Uncleanable("damaged")])
+@pytest.mark.parametrize("change", ["cut", "deleted", "stopped"])
+def test_what_fails_because_the_log_is_another_is_not_held_against_it(node, change, error):
+    """Its files were cut or are gone, or the node is about to stop: neither the log nor its disk is broken."""
+    from moldau.protocol.messages.delete_topics import DeleteTopicsRequest
+
+    node.create_topic("table", **COMPACT)
+    log = node.node.replicas.get("table", 0).log
+    fill(node, "table")
+    cleaner = node.node.cleaner
+    node.runtime.workers, workers = Holding(), node.runtime.workers
+    until(node, lambda: cleaner.busy)
+    held, node.runtime.workers = node.runtime.workers, workers
+    ((_, done),) = held.jobs
+    if change == "cut":
+        log.local.truncate_to(10)
+    elif change == "deleted":
+        request = DeleteTopicsRequest(topic_names=["table"], timeout_ms=1000)
+        node.settle(node.node.controller.delete_topics(request, 5))
+    else:
+        cleaner.stop()
+    done(None, error)
+    assert all(directory.is_online for directory in node.node.logs.directories)
+    assert (cleaner.busy, cleaner.uncleanable) == ({}, {})
+
+
+def test_a_disk_that_fails_a_compaction_is_given_up(node):
+    node.create_topic("table", **COMPACT)
+    fill(node, "table")
+    cleaner = node.node.cleaner
+    node.runtime.workers, workers = Holding(), node.runtime.workers
+    until(node, lambda: cleaner.busy)
+    held, node.runtime.workers = node.runtime.workers, workers
+    ((_, done),) = held.jobs
+    done(None, OSError(errno.EIO, "Input/output error"))
+    assert not any(directory.is_online for directory in node.node.logs.directories)
+    assert (cleaner.busy, cleaner.uncleanable) == ({}, {})
 
 
 def turns(node):

@@ -405,3 +405,69 @@ def test_a_target_that_cannot_force_what_it_has_leaves_the_replica_where_it_was(
     assert world.log.directory.parent == home
     world.write(1)
     world.check()
+
+
+def test_a_log_that_is_cut_while_it_is_read_is_copied_anew(world):
+    world.write(20)
+    target = world.target
+    world.runtime.workers, held = Holding(), world.runtime.workers
+    world.move(target)
+    ((_, copied),) = world.runtime.workers.jobs
+    world.log.local.truncate_to(12)
+    world.runtime.workers = held
+    copied(None, KafkaError(ErrorCode.CORRUPT_MESSAGE))
+    world.written = 12
+    world.until(lambda: world.log.directory.parent == target)
+    world.check()
+
+
+def test_what_cannot_be_copied_is_given_up_at_once(world):
+    """Not tried again and again: nothing but the operator's word begins it anew."""
+    world.write(20)
+    home, target = world.log.directory.parent, world.target
+    world.runtime.workers, held = Holding(), world.runtime.workers
+    world.move(target)
+    ((_, copied),) = world.runtime.workers.jobs
+    world.runtime.workers = held
+    copied(None, KafkaError(ErrorCode.CORRUPT_MESSAGE))
+    assert (world.log.directory.parent, world.futures()) == (home, [])
+    assert world.move(target) == 0
+    world.until(lambda: world.log.directory.parent == target)
+    world.check()
+
+
+def test_a_cut_does_not_lift_the_throttle(world):
+    world.settings["replica.alter.log.dirs.io.max.bytes.per.second"] = "1000"
+    config = type(world.node.node.services.config).parse(world.settings)
+    world.node.node.services.config = config
+    world.write(20)
+    world.runtime.workers, held = Holding(), world.runtime.workers
+    world.move(world.target)
+    ((copy, copied),) = world.runtime.workers.jobs
+    size = copy()
+    world.log.local.truncate_to(12)
+    world.runtime.workers = held
+    delays, later = [], world.runtime.loop.call_later
+    world.runtime.loop.call_later = lambda delay, callback: delays.append(delay) or later(delay, callback)
+    copied(size, None)
+    world.runtime.loop.call_later = later
+    assert delays == [size / 1000]
+
+
+def test_only_little_is_copied_on_the_loop_at_the_end(world, monkeypatch):
+    monkeypatch.setattr("moldau.replica.log_moves._LAST_PORTION", 1000)
+    world.write(20)
+    home, target = world.log.directory.parent, world.target
+    workers, world.runtime.workers = world.runtime.workers, Holding()
+    holding = world.runtime.workers
+    world.move(target)
+    copy, copied = holding.jobs.pop()
+    copied(copy(), None)
+    force, forced = holding.jobs.pop()
+    world.write(30)
+    forced(force(), None)
+    assert (world.log.directory.parent, len(holding.jobs)) == (home, 1)
+    world.runtime.workers = workers
+    holding.run()
+    world.until(lambda: world.log.directory.parent == target)
+    world.check()

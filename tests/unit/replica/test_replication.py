@@ -11,9 +11,10 @@ from replication_kit import PLACE, TOPIC, Cluster
 
 from moldau.deferred import Deferred, failed
 from moldau.errors import ErrorCode, MoldauError
-from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData, ReplicaState
+from moldau.protocol.records import Record, encode_batch
 from moldau.replica.following import Following
-from moldau.slicing import Work
+from moldau.slicing import Work, run_whole
 from moldau.storage.storage_error import StorageError
 
 
@@ -691,3 +692,64 @@ def test_nothing_is_fetched_while_a_log_is_cut_where_its_leader_ends(
     assert not any(wanted)
     if not another_leads:
         assert fetcher._wanted(follower.runtime.clock.monotonic())[0]
+
+
+def stale_batch() -> bytes:
+    return encode_batch([Record(0, 1_700_000_000_000, None, b"value", [])], base_offset=0, partition_leader_epoch=0)
+
+
+@pytest.mark.parametrize(
+    ("data", "level"),
+    [
+        (PartitionData(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER), "DEBUG"),
+        (PartitionData(error_code=ErrorCode.KAFKA_STORAGE_ERROR), "WARNING"),
+        (PartitionData(records=stale_batch()), "WARNING"),
+    ],
+)
+def test_a_partition_that_fails_is_asked_for_anew_and_throttled_again(
+    make: Any, caplog: pytest.LogCaptureFixture, data: PartitionData, level: str
+) -> None:
+    caplog.set_level("DEBUG", "moldau.replica")
+    cluster = make(2, min_insync_replicas="1")
+    cluster.create((1, 2))
+    cluster.brokers[1].produce(b"a")
+    cluster.converge()
+    follower = cluster.brokers[2]
+    (fetcher,) = follower.replication.fetchers._fetchers.values()
+    ((key, following),) = fetcher.partitions.items()
+    before = following.ask()
+    assert following.in_sync
+    assert not following.changed
+    caplog.clear()
+    run_whole(fetcher._take_partition(key, following, data))
+    (said,) = (record for record in caplog.records if "cannot be fetched now" in record.message)
+    assert said.levelname == level
+    assert following.resume_at > follower.runtime.clock.monotonic()
+    assert not following.in_sync, "it may lack what is committed: a throttle holds it back"
+    follower.log.local.advance_log_start(1)
+    assert following.ask() == before._replace(log_start_offset=1), "and the leader is told what has changed"
+
+
+def test_a_leader_that_answers_is_asked_again_soon_the_next_time_it_is_behind(make: Any) -> None:
+    cluster = make(2)
+    cluster.create((1, 2))
+    cluster.run(1)
+    (fetcher,) = cluster.brokers[2].replication.fetchers._fetchers.values()
+    ((key, following),) = fetcher.partitions.items()
+    following.behind_metadata = 9
+    following.ask()
+    run_whole(fetcher._take_partition(key, following, PartitionData()))
+    assert following.behind_metadata == 0
+
+
+def test_nobody_is_woken_by_an_answer_without_news(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = make(2)
+    cluster.create((1, 2))
+    cluster.run(1)
+    (fetcher,) = cluster.brokers[2].replication.fetchers._fetchers.values()
+    ((key, following),) = fetcher.partitions.items()
+    woken: list[Any] = []
+    monkeypatch.setattr(fetcher._fetchers, "took", woken.append)
+    following.ask()
+    run_whole(fetcher._take_partition(key, following, PartitionData()))
+    assert woken == []
