@@ -20,10 +20,9 @@ from moldau.cli.failure import DONE, FAILED, Failure
 from moldau.cli.table import note
 from moldau.supervision.guard import Guard
 from moldau.supervision.layout import Layout
-from moldau.supervision.process import NodeFailed, NodeProcess
+from moldau.supervision.process import STOP_SECONDS, NodeFailed, NodeProcess
 
 _READY_SECONDS: Final = 60.0
-_STOP_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.25
 _TURN_SECONDS: Final = 0.01
 _LAST_LINES: Final = 5
@@ -122,7 +121,7 @@ class Supervisor:
     @staticmethod
     def _ended_in_time(node: NodeProcess, asked: Asked) -> bool:
         """A second signal means at once."""
-        deadline = monotonic() + _STOP_SECONDS
+        deadline = monotonic() + STOP_SECONDS
         while node.running and monotonic() < deadline:
             if asked.within(0.02) and asked.times > 1:
                 return False

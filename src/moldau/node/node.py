@@ -49,7 +49,8 @@ _PROGRESS_SECONDS: Final = 1.0
 _LOOK_SECONDS: Final = 0.02
 _LOOKS_UNTOLD: Final = 500
 # How long a shutdown waits: for the controller, whose word has to be written, and in a cluster for others to take over;
-# for requests in flight; for the logs to be closed, and once more for the one that is just being closed.
+# for requests in flight; for the logs to be closed, and once more for the one that is just being closed. A supervisor
+# waits longer than all of it takes (`supervision.process`).
 _LEAVE_SECONDS: Final = 5.0
 _HAND_OVER_SECONDS: Final = 60.0
 _DRAIN_SECONDS: Final = 5.0

@@ -16,7 +16,8 @@ from moldau.errors import MoldauError
 from moldau.supervision.guard import PID_FILE
 
 READY_SECONDS: Final = 30.0
-STOP_SECONDS: Final = 30.0
+# Longer than all steps of a stop may take (`node.node`): each of them gives up by itself, and says which it was.
+STOP_SECONDS: Final = 150.0
 _LOG_LINES: Final = 40
 
 
