@@ -59,10 +59,11 @@ def test_the_quorum_and_its_features(three_nodes: MixedCluster) -> None:
         return str(level)
 
     feature = "eligible.leader.replicas.version"
+    assert eligible_leaders() == "1"
+    assert "downgraded to 0" in three_nodes.tool("FeatureCommand", "downgrade", "--feature", f"{feature}=0")
     assert eligible_leaders() == "0"
     assert "upgraded to 1" in three_nodes.tool("FeatureCommand", "upgrade", "--feature", f"{feature}=1")
     assert eligible_leaders() == "1"
-    assert "downgraded to 0" in three_nodes.tool("FeatureCommand", "downgrade", "--feature", f"{feature}=0")
     at = ("--bootstrap-server", three_nodes.bootstrap)
     assert "FAILED" in three_nodes.tools.refused("FeatureCommand", *at, "upgrade", "--feature", f"{feature}=7").upper()
 

@@ -53,7 +53,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
     TRANSACTION_VERSION: Feature(FeatureRange(0, 2), built=2, new_clusters=2),
     GROUP_VERSION: Feature(FeatureRange(0, 1), built=1, new_clusters=1),
     ELIGIBLE_LEADER_REPLICAS_VERSION: Feature(
-        FeatureRange(0, 1), built=1, new_clusters=0, needs_metadata_version=ELIGIBLE_LEADERS_SINCE
+        FeatureRange(0, 1), built=1, new_clusters=1, needs_metadata_version=ELIGIBLE_LEADERS_SINCE
     ),
     SHARE_VERSION: Feature(FeatureRange(0, 1), built=0, new_clusters=0),
     STREAMS_VERSION: Feature(FeatureRange(0, 1), built=0, new_clusters=0),

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from moldau.config.broker import BrokerConfig
 from moldau.errors import MoldauError
 from moldau.metadata.features import (
+    ELIGIBLE_LEADER_REPLICAS_VERSION,
     FEATURES,
     GROUP_VERSION,
     KRAFT_VERSION,
@@ -52,6 +53,7 @@ _DYNAMIC_KRAFT_VERSION: Final = 1
 _SINCE: Final[Mapping[str, Sequence[tuple[int, int]]]] = {
     GROUP_VERSION: ((22, 1),),
     TRANSACTION_VERSION: ((24, 2),),
+    ELIGIBLE_LEADER_REPLICAS_VERSION: ((26, 1),),
 }
 
 

@@ -88,7 +88,12 @@ def test_a_node_with_fixed_voters(tmp_path: Path, capsys: pytest.CaptureFixture[
     for directory in (first, second):
         assert (meta(directory).cluster_id, meta(directory).node_id) == (CLUSTER, 1)
     assert meta(first).directory_id != meta(second).directory_id
-    assert levels(first) == {"metadata.version": 30, "transaction.version": 2, "group.version": 1}
+    assert levels(first) == {
+        "metadata.version": 30,
+        "transaction.version": 2,
+        "group.version": 1,
+        "eligible.leader.replicas.version": 1,
+    }
     # Only the directory of the metadata has what the cluster begins with.
     assert not (second / "bootstrap.checkpoint").exists()
     assert voters(first) is None
@@ -144,13 +149,26 @@ def test_a_broker(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
+        (
+            ["--release-version", "4.1-IV0"],
+            {
+                "metadata.version": 26,
+                "transaction.version": 2,
+                "group.version": 1,
+                "eligible.leader.replicas.version": 1,
+            },
+        ),
         (["--release-version", "4.0"], {"metadata.version": 25, "transaction.version": 2, "group.version": 1}),
         (["--release-version", "4.0-IV1"], {"metadata.version": 23, "group.version": 1}),
         (["--release-version", "3.9"], {"metadata.version": 21}),
         (["--feature", "metadata.version=22"], {"metadata.version": 22, "group.version": 1}),
         (
             ["--feature", "transaction.version=1", "-f", "group.version=0"],
-            {"metadata.version": 30, "transaction.version": 1},
+            {"metadata.version": 30, "transaction.version": 1, "eligible.leader.replicas.version": 1},
+        ),
+        (
+            ["--feature", "eligible.leader.replicas.version=0"],
+            {"metadata.version": 30, "transaction.version": 2, "group.version": 1},
         ),
     ],
 )

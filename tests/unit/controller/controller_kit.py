@@ -16,11 +16,11 @@ from moldau.controller.controller import Controller
 from moldau.controller.sessions import Way
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
-from moldau.metadata.features import supported_features
+from moldau.metadata.features import ELIGIBLE_LEADER_REPLICAS_VERSION, bootstrap_records, supported_features
 from moldau.metadata.image import MetadataImage
 from moldau.metadata.loader import MetadataLoader
 from moldau.metadata.partition_registration import PartitionRegistration
-from moldau.metadata.records import VersionedRecord
+from moldau.metadata.records import FeatureLevelRecord, VersionedRecord
 from moldau.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from moldau.protocol.messages.broker_registration import (
     BrokerRegistrationRequest,
@@ -43,6 +43,8 @@ from moldau.types import Uuid
 
 T = TypeVar("T")
 CLUSTER = "test-cluster"
+# What `show` shows last of a new cluster: with eligible leaders all agree on how many have to be in sync.
+MINIMUM = "\nbrokers: min.insync.replicas=1"
 
 
 class ManualClock:
@@ -194,12 +196,18 @@ class MemoryQuorum:
         self._ends.append((self.end_offset, len(self.log)))
 
 
+def without_eligible_leaders() -> list[FeatureLevelRecord]:
+    """The first records of a cluster that was made before new ones had the feature."""
+    return [record for record in bootstrap_records() if record.name != ELIGIBLE_LEADER_REPLICAS_VERSION]
+
+
 def directory_of(broker_id: int, number: int = 0) -> Uuid:
     return bytes([200, number]) + broker_id.to_bytes(14, "big")
 
 
 class World:
-    """One controller, node 1. Brokers are registered and unfenced with `brokers`; 1 is not special."""
+    """One controller, node 1. Brokers are registered and unfenced with `brokers`; 1 is not special. A new log has the
+    levels of a new cluster, but for `eligible_leaders`, which a test may leave switched off."""
 
     def __init__(
         self,
@@ -210,6 +218,7 @@ class World:
         seed: int = 0,
         has_local_broker: bool = False,
         former_leader: int = -1,
+        eligible_leaders: bool = True,
     ) -> None:
         self.config = BrokerConfig.parse({"log.dirs": "/unused", **(properties or {})})
         self.clock = ManualClock()
@@ -224,6 +233,7 @@ class World:
             self.loop,
             SeededRandom(seed),
             has_local_broker=has_local_broker,
+            bootstrap=() if eligible_leaders else without_eligible_leaders(),
         )
         self.quorum.register(self.loader)
         self.quorum.register(self.controller)
@@ -358,6 +368,11 @@ def show(image: MetadataImage) -> str:
     for resource, settings in sorted(image.configs.resources.items()):
         lines += [f"{resource.name or 'brokers'}: {key}={value}" for key, value in sorted(settings.items())]
     return "\n".join(lines)
+
+
+def show_partitions(image: MetadataImage) -> str:
+    """The lines about partitions only."""
+    return "\n".join(line for line in show(image).splitlines() if " epoch " in line)
 
 
 def _peculiar(state: PartitionRegistration) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from controller_kit import World, directory_of, refused, show
+from controller_kit import MINIMUM, World, directory_of, refused, show, show_partitions
 
 from moldau.errors import ErrorCode
 from moldau.protocol.messages.broker_registration import Feature
@@ -11,8 +11,7 @@ from moldau.protocol.messages.unregister_broker import UnregisterBrokerRequest
 
 
 def _orders(world: World) -> str:
-    """The lines about partitions."""
-    return "\n".join(line for line in show(world.image).splitlines() if " epoch " in line)
+    return show_partitions(world.image)
 
 
 def test_a_broker_is_fenced_until_it_has_seen_its_own_registration() -> None:
@@ -24,7 +23,7 @@ def test_a_broker_is_fenced_until_it_has_seen_its_own_registration() -> None:
     assert (behind.is_caught_up, behind.is_fenced) == (False, True)
     there = world.heartbeat(1, current_metadata_offset=epoch)
     assert (there.is_caught_up, there.is_fenced, there.should_shut_down) == (True, False, False)
-    assert show(world.image) == "broker 1 active"
+    assert show(world.image) == "broker 1 active" + MINIMUM
 
 
 def test_epochs_grow_with_every_incarnation_and_fence_the_one_before() -> None:
@@ -41,7 +40,7 @@ def test_registering_again_in_the_same_life_keeps_the_epoch() -> None:
     world = World()
     epoch = world.image.cluster.brokers[1].epoch
     assert world.register(1, rack="north") == epoch
-    assert show(world.image) == "broker 1 active in north"
+    assert show(world.image) == "broker 1 active in north" + MINIMUM
 
 
 def test_two_processes_cannot_be_one_broker() -> None:
@@ -56,7 +55,7 @@ def test_the_broker_beside_the_controller_need_not_wait_for_its_old_session() ->
     world = World(has_local_broker=True)
     assert world.join(1, incarnation=2) > 0
     world.loop.advance(3600)
-    assert show(world.image) == "broker 1 active"
+    assert show(world.image) == "broker 1 active" + MINIMUM
 
 
 @pytest.mark.parametrize(
@@ -99,7 +98,7 @@ def test_a_silent_broker_is_fenced_and_its_partitions_move() -> None:
         "broker 3 active\n"
         "orders-0 leader 2 epoch 1 isr 2 of 1,2\n"
         "orders-1 leader 2 epoch 0 isr 2,3 of 2,3\n"
-        "orders-2 leader 3 epoch 0 isr 3 of 3,1"
+        "orders-2 leader 3 epoch 0 isr 3 of 3,1" + MINIMUM
     )
 
 
@@ -280,15 +279,19 @@ def test_whoever_has_the_directories_of_a_broker_is_its_successor() -> None:
     world.register(2, incarnation=3)
 
 
-def test_the_last_in_sync_replica_is_waited_for() -> None:
-    world = World(brokers=(1, 2))
+@pytest.mark.parametrize(
+    ("eligible_leaders", "waits"), [(False, "isr 1 of {}"), (True, "isr - of {} eligible 1 last led by 1")]
+)
+def test_the_last_in_sync_replica_is_waited_for(eligible_leaders: bool, waits: str) -> None:
+    world = World(brokers=(1, 2), eligible_leaders=eligible_leaders)
     world.create("orders", assignment={0: [1, 2]})
     world.create("single", assignment={0: [1]})
     world.heartbeat(2, want_fence=True)
     world.heartbeat(1, want_fence=True)
-    assert _orders(world) == ("orders-0 leader -1 epoch 1 isr 1 of 1,2\nsingle-0 leader -1 epoch 1 isr 1 of 1")
+    leaderless = f"orders-0 leader -1 epoch 1 {waits.format('1,2')}\nsingle-0 leader -1 epoch 1 {waits.format('1')}"
+    assert _orders(world) == leaderless
     world.heartbeat(2)
-    assert _orders(world) == ("orders-0 leader -1 epoch 1 isr 1 of 1,2\nsingle-0 leader -1 epoch 1 isr 1 of 1")
+    assert _orders(world) == leaderless
     world.heartbeat(1)
     assert _orders(world) == ("orders-0 leader 1 epoch 2 isr 1 of 1,2\nsingle-0 leader 1 epoch 2 isr 1 of 1")
 
@@ -303,7 +306,7 @@ def test_a_topic_that_prefers_to_be_available_is_not() -> None:
 
 
 def test_a_new_incarnation_starts_without_leaderships() -> None:
-    world = World(brokers=(1, 2), has_local_broker=True)
+    world = World(brokers=(1, 2), has_local_broker=True, eligible_leaders=False)
     world.create("orders", assignment={0: [1, 2]})
     world.create("single", assignment={0: [1]})
     world.register(1, incarnation=2)
@@ -312,13 +315,25 @@ def test_a_new_incarnation_starts_without_leaderships() -> None:
     assert _orders(world) == ("orders-0 leader 2 epoch 1 isr 2 of 1,2\nsingle-0 leader 1 epoch 2 isr 1 of 1")
 
 
+def test_a_new_incarnation_that_may_have_lost_records_is_not_eligible() -> None:
+    world = World(brokers=(1, 2), has_local_broker=True)
+    world.create("orders", assignment={0: [1, 2]})
+    world.create("single", assignment={0: [1]})
+    world.register(1, incarnation=2)
+    assert _orders(world) == (
+        "orders-0 leader 2 epoch 1 isr 2 of 1,2\nsingle-0 leader -1 epoch 1 isr - of 1 last led by 1"
+    )
+    world.heartbeat(1)
+    assert _orders(world) == ("orders-0 leader 2 epoch 1 isr 2 of 1,2\nsingle-0 leader 1 epoch 2 isr 1 of 1 recovering")
+
+
 def test_a_controlled_shutdown_hands_over_before_it_ends() -> None:
     world = World(brokers=(1, 2))
     world.create("orders", assignment={0: [1, 2]})
     before = world.image.offset
     leaving = world.heartbeat(1, want_shut_down=True)
     assert (leaving.is_fenced, leaving.should_shut_down) == (False, False)
-    assert show(world.image) == ("broker 1 leaving\nbroker 2 active\norders-0 leader 2 epoch 1 isr 2 of 1,2")
+    assert show(world.image) == ("broker 1 leaving\nbroker 2 active\norders-0 leader 2 epoch 1 isr 2 of 1,2" + MINIMUM)
     # Broker 2 has not followed the log to the new leader yet.
     world.heartbeat(2, current_metadata_offset=before)
     assert not world.heartbeat(1, want_shut_down=True).should_shut_down
@@ -333,8 +348,23 @@ def test_a_single_node_may_stop_and_come_back() -> None:
     assert not world.heartbeat(1, want_shut_down=True).should_shut_down
     assert world.heartbeat(1, want_shut_down=True).should_shut_down
     again = World(log=world.quorum.log, brokers=(), has_local_broker=True)
-    again.join(1, incarnation=2)
-    assert show(again.image) == "broker 1 active\norders-0 leader 1 epoch 2 isr 1 of 1"
+    again.join(1, incarnation=2, previous_broker_epoch=world.image.cluster.brokers[1].epoch)
+    assert show(again.image) == "broker 1 active\norders-0 leader 1 epoch 2 isr 1 of 1" + MINIMUM
+
+
+@pytest.mark.parametrize("eligible_leaders", [False, True])
+@pytest.mark.parametrize("minimum", ["1", "2"])
+def test_a_single_node_that_was_killed_leads_again_what_it_led(eligible_leaders: bool, minimum: str) -> None:
+    """Nobody else has more than it has, whatever it lost: there is nobody to wait for."""
+    settings = {"min.insync.replicas": minimum}
+    world = World(settings, has_local_broker=True, eligible_leaders=eligible_leaders)
+    world.create("orders", 1, 1)
+    for incarnation in (2, 3):
+        world = World(settings, log=world.quorum.log, brokers=(), has_local_broker=True)
+        world.join(1, incarnation=incarnation)
+        leader = f"orders-0 leader 1 epoch {2 * (incarnation - 1)} isr 1 of 1"
+        # What it says in the log is that it may have lost something; see `leader_recovery_state`.
+        assert _orders(world) == leader + " recovering" * eligible_leaders
 
 
 def test_no_new_partition_goes_to_a_broker_that_leaves() -> None:
@@ -370,7 +400,7 @@ def test_an_unregistered_broker_is_forgotten() -> None:
     world = World(brokers=(1, 2))
     world.create("orders", assignment={0: [2, 1]})
     world.settle(world.controller.unregister_broker(UnregisterBrokerRequest(broker_id=2)))
-    assert show(world.image) == "broker 1 active\norders-0 leader 1 epoch 1 isr 1 of 2,1"
+    assert show(world.image) == "broker 1 active\norders-0 leader 1 epoch 1 isr 1 of 2,1" + MINIMUM
     unknown = world.controller.unregister_broker(UnregisterBrokerRequest(broker_id=2))
     assert refused(unknown).code is ErrorCode.BROKER_ID_NOT_REGISTERED
 

@@ -260,7 +260,12 @@ def test_a_level_every_broker_must_support() -> None:
     world = World()
     spans = [
         Feature(name=name, min_supported_version=0 if name != "metadata.version" else 7, max_supported_version=maximum)
-        for name, maximum in (("metadata.version", 30), ("transaction.version", 2), ("group.version", 1))
+        for name, maximum in (
+            ("metadata.version", 30),
+            ("transaction.version", 2),
+            ("group.version", 1),
+            ("eligible.leader.replicas.version", 1),
+        )
     ]
     assert _refusal(world, "transaction.version", 0, 2) == ""
     spans[1].max_supported_version = 1

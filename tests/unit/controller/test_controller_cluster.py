@@ -7,7 +7,18 @@ from collections.abc import Collection
 from typing import Any
 
 import pytest
-from controller_kit import ManualClock, ManualLoop, MemoryQuorum, SeededRandom, World, code, directory_of, refused, show
+from controller_kit import (
+    ManualClock,
+    ManualLoop,
+    MemoryQuorum,
+    SeededRandom,
+    World,
+    code,
+    directory_of,
+    refused,
+    show,
+    show_partitions,
+)
 from transcript_kit import Story
 
 from moldau.config.broker import BrokerConfig
@@ -204,7 +215,7 @@ def test_an_empty_log_begins_with_what_it_was_formatted_with() -> None:
 
 
 def test_settings_of_single_brokers_go_when_eligible_leaders_come() -> None:
-    story = Story()
+    story = Story(eligible_leaders=False)
     story.broker("1")
     assert story.configure("1", "min.insync.replicas=3") == ""
     assert story.configure("cluster", "min.insync.replicas=2") == ""
@@ -394,7 +405,7 @@ def test_an_in_sync_set_without_and_with_the_epochs_of_its_members() -> None:
     joining.broker_epoch += 1
     # Named a second time, it speaks of a state that is no more.
     assert alter(world, 3, stale, stale) == [ErrorCode.NONE, ErrorCode.INVALID_UPDATE_VERSION]
-    assert show(world.image).endswith("isr 1,2 of 1,2")
+    assert show_partitions(world.image).endswith("isr 1,2 of 1,2")
 
 
 @pytest.mark.parametrize("leaving", ["want_fence", "want_shut_down"])
@@ -473,14 +484,20 @@ def test_replicas_that_cannot_be_placed() -> None:
     assert caught.value.code is ErrorCode.UNSUPPORTED_VERSION
 
 
-def test_a_broker_that_comes_with_a_failed_disk_does_not_lead_what_lies_there() -> None:
-    world = World(brokers=())
+@pytest.mark.parametrize(
+    ("eligible_leaders", "waits"), [(False, "isr 1 of 1"), (True, "isr - of 1 eligible 1 last led by 1")]
+)
+def test_a_broker_that_comes_with_a_failed_disk_does_not_lead_what_lies_there(
+    eligible_leaders: bool, waits: str
+) -> None:
+    world = World(brokers=(), eligible_leaders=eligible_leaders)
     world.join(1, log_dirs=[directory_of(1, 0)])
     world.create("orders", assignment={0: [1]})
     world.register(1, log_dirs=[directory_of(1, 0), directory_of(1, 1)])
     world.heartbeat(1, want_fence=True)
     world.heartbeat(1, offline_log_dirs=[directory_of(1, 0)])
-    assert show(world.image) == "broker 1 active\norders-0 leader -1 epoch 1 isr 1 of 1"
+    assert show_partitions(world.image) == f"orders-0 leader -1 epoch 1 {waits}"
+    assert world.image.cluster.brokers[1].is_active
     assert world.image.cluster.brokers[1].directories == (directory_of(1, 1),)
 
 
@@ -488,7 +505,7 @@ def test_a_broker_that_goes_with_a_failed_disk_gives_up_its_partitions_once() ->
     world = World(brokers=(1, 2))
     world.create("orders", assignment={0: [1, 2]})
     world.heartbeat(1, want_fence=True, offline_log_dirs=[directory_of(1)])
-    assert show(world.image).endswith("orders-0 leader 2 epoch 1 isr 2 of 1,2")
+    assert show_partitions(world.image) == "orders-0 leader 2 epoch 1 isr 2 of 1,2"
 
 
 def test_a_replica_that_begins_anew_on_another_disk_is_out_of_sync() -> None:

@@ -129,7 +129,7 @@ def test_the_older_request_replaces_everything(world: World) -> None:
 
 def test_settings_of_all_brokers_become_the_defaults_of_topics(world: World) -> None:
     assert _alter(world, ALL_BROKERS, _set("log.retention.ms", "4242")) is ErrorCode.NONE
-    assert dict(world.image.configs.broker(None)) == {"log.retention.ms": "4242"}
+    assert dict(world.image.configs.broker(None)) == {"log.retention.ms": "4242", "min.insync.replicas": "1"}
     configs = world.create("later", 1, 1).configs
     assert configs is not None
     values = {config.name: (config.value, config.config_source) for config in configs}

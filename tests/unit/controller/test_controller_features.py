@@ -9,7 +9,12 @@ from moldau.errors import ErrorCode
 from moldau.metadata.features import FEATURES, bootstrap_records, downgrade_loses_metadata, supported_features
 from moldau.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 
-NEW_CLUSTER = {"metadata.version": 30, "transaction.version": 2, "group.version": 1}
+NEW_CLUSTER = {
+    "metadata.version": 30,
+    "transaction.version": 2,
+    "group.version": 1,
+    "eligible.leader.replicas.version": 1,
+}
 
 
 def _update(world: World, name: str, level: int, upgrade_type: int = 1, *, version: int = 2) -> ErrorCode:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from controller_kit import World, code, refused, show
+from controller_kit import World, code, refused, show_partitions
 
 from moldau.errors import ErrorCode
 from moldau.protocol.messages.alter_partition import (
@@ -45,7 +45,7 @@ def test_an_assignment_for_new_partitions() -> None:
     world = World(brokers=(1, 2, 3))
     world.create("orders", 1, 2)
     assert _grow(world, _topic("orders", 3, [[2, 3], [3, 1]])) == [ErrorCode.NONE]
-    assert show(world.image).splitlines()[-2:] == [
+    assert show_partitions(world.image).splitlines()[-2:] == [
         "orders-1 leader 2 epoch 0 isr 2,3 of 2,3",
         "orders-2 leader 3 epoch 0 isr 3,1 of 3,1",
     ]
@@ -179,22 +179,25 @@ def test_a_preferred_leader_takes_over_again(replicated: World) -> None:
     assert _elect(replicated, 0, [0]) == [ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE]
     replicated.heartbeat(1)
     _alter(replicated, 2, [2, 3, 1])
-    assert show(replicated.image).splitlines()[-1] == "orders-0 leader 2 epoch 1 isr 2,3,1 of 1,2,3"
+    assert show_partitions(replicated.image) == "orders-0 leader 2 epoch 1 isr 2,3,1 of 1,2,3"
     assert _elect(replicated, 0, [0, 9]) == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
-    assert show(replicated.image).splitlines()[-1] == "orders-0 leader 1 epoch 2 isr 2,3,1 of 1,2,3"
+    assert show_partitions(replicated.image) == "orders-0 leader 1 epoch 2 isr 2,3,1 of 1,2,3"
     assert _elect(replicated, 0, [0]) == [ErrorCode.ELECTION_NOT_NEEDED]
     # Asked for all partitions, those that need nothing are left out.
     assert _elect(replicated, 0, None) == []
 
 
-def test_an_unclean_election_needs_someone_alive() -> None:
-    world = World(brokers=(1, 2))
+@pytest.mark.parametrize(
+    ("eligible_leaders", "waits"), [(False, "isr 1 of 1,2"), (True, "isr - of 1,2 eligible 1 last led by 1")]
+)
+def test_an_unclean_election_needs_someone_alive(eligible_leaders: bool, waits: str) -> None:
+    world = World(brokers=(1, 2), eligible_leaders=eligible_leaders)
     world.create("orders", assignment={0: [1, 2]})
     _alter(world, 1, [1])
     world.heartbeat(1, want_fence=True)
-    assert show(world.image).splitlines()[-1] == "orders-0 leader -1 epoch 1 isr 1 of 1,2"
+    assert show_partitions(world.image) == f"orders-0 leader -1 epoch 1 {waits}"
     assert _elect(world, 1, [0]) == [ErrorCode.NONE]
-    assert show(world.image).splitlines()[-1] == "orders-0 leader 2 epoch 2 isr 2 of 1,2 recovering"
+    assert show_partitions(world.image) == "orders-0 leader 2 epoch 2 isr 2 of 1,2 recovering"
     state = world.image.topics.partition("orders", 0)
     assert state is not None
     assert state.leader_recovery_state == 1

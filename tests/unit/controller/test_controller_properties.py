@@ -4,6 +4,7 @@ Random operations with random commits, failed appends and lost leaderships. Name
 replay      a fresh node that replays the committed log has the same image, and the same controller state
 agreement   the controller's state at the committed offset is what the image says
 leadership  a leader is a living replica in sync; a fenced broker leads nothing
+in sync     somebody is, but where eligible leaders are known instead; nobody is both, and all are replicas
 epochs      leader and partition epochs never go back while a topic lives
 """
 
@@ -31,9 +32,11 @@ NAMES = st.sampled_from(["a", "b", "c.d", "c_d", "bad name"])
 
 
 class ControllerMachine(RuleBasedStateMachine):
-    @initialize(seed=st.integers(0, 1000))
-    def begin(self, seed: int) -> None:
-        self.world = World(brokers=(1, 2, 3), seed=seed)
+    @initialize(seed=st.integers(0, 1000), eligible=st.booleans(), minimum=st.integers(1, 3))
+    def begin(self, seed: int, eligible: bool, minimum: int) -> None:
+        settings = {"min.insync.replicas": str(minimum)}
+        self.world = World(settings, brokers=(1, 2, 3), seed=seed, eligible_leaders=eligible)
+        self.eligible = eligible
         self.incarnations = dict.fromkeys((1, 2, 3, 4), 1)
         self.epochs: dict[tuple[bytes, int], tuple[int, int]] = {}
 
@@ -142,7 +145,13 @@ class ControllerMachine(RuleBasedStateMachine):
             assert sorted(topic.partitions) == list(range(len(topic.partitions)))
             for state in topic.partitions.values():
                 assert set(state.isr) <= set(state.replicas)
-                assert state.isr
+                assert set(state.elr) <= set(state.replicas) - set(state.isr)
+                if not self.eligible:
+                    assert state.isr
+                    assert state.elr == state.last_known_elr == ()
+                elif not state.isr:
+                    # It is known whom to wait for.
+                    assert state.elr or state.last_known_elr
                 if state.leader != -1:
                     assert state.leader in state.isr
                     assert image.cluster.brokers[state.leader].is_active

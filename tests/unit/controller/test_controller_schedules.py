@@ -82,7 +82,8 @@ class Schedule(Story):
     """The story of a seed; `events` are what happened to the data, each with the offset it happened behind."""
 
     def __init__(self, seed: int) -> None:
-        super().__init__()
+        # A quarter of the clusters are new ones; another had eligible leaders switched on later.
+        super().__init__(eligible_leaders=seed % 4 == 1)
         self.random = random.Random(seed)
         self.eligible = bool(seed % 2)
         self.events: list[tuple[int, Callable[[Data, ControllerState], None]]] = []
@@ -94,7 +95,7 @@ class Schedule(Story):
         self.forgetful: set[int] = set()
         for number in BROKERS:
             self.broker(str(number), "disks=3")
-        if self.eligible:
+        if seed % 4 == 3:
             self.feature("eligible.leader.replicas.version", "1")
         for name in ("a", "b"):
             self.create_somewhere(name)

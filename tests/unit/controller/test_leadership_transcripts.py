@@ -7,6 +7,7 @@ from transcript_kit import play
 
 TRANSCRIPTS = {
     "eligible leaders": """
+older cluster
 broker 1
 broker 2
 broker 3
@@ -42,6 +43,7 @@ isr orders-0 1,2,3
     orders-0 leader 1 epoch 3 isr 1,2,3 of 1,2,3
 """,
     "the last leader is waited for when nobody is eligible": """
+older cluster
 broker 1
 broker 2
 create orders 1,2 min.insync.replicas=2
@@ -67,6 +69,7 @@ isr orders-0 1,2
     orders-0 leader 1 epoch 2 isr 1,2 of 1,2
 """,
     "another minimum makes nobody eligible who need not be complete": """
+older cluster
 broker 1
 broker 2
 broker 3
@@ -112,6 +115,7 @@ unregister 1
     others-0 leader 2 epoch 3 isr 2 of 1,2,3
 """,
     "eligible leaders are switched off": """
+older cluster
 broker 1
 broker 2
 create orders 1,2 min.insync.replicas=2
@@ -144,6 +148,7 @@ kill 1
     single-0 leader -1 epoch 3 isr 1 of 1
 """,
     "unclean elections where they are asked for or allowed": """
+older cluster
 broker 1
 broker 2
 create orders 1,2
@@ -172,6 +177,7 @@ configure orders unclean.leader.election.enable=true
     orders: unclean.leader.election.enable=true
 """,
     "unclean elections beside eligible leaders": """
+older cluster
 broker 1
 broker 2
 broker 3
@@ -198,6 +204,7 @@ isr orders-0 3 recovered
     orders-0 leader 3 epoch 2 isr 3 of 1,2,3
 """,
     "eligible leaders come when nobody leads": """
+older cluster
 broker 1
 broker 2
 create orders 1,2
@@ -223,6 +230,99 @@ start 2 clean
     broker 2 active
 isr orders-0 1 recovered
     orders-0 leader 1 epoch 2 isr 1 of 1,2
+""",
+    "a new cluster has eligible leaders": """
+broker 1
+broker 2
+broker 3
+create orders 1,2,3 min.insync.replicas=2
+    orders-0 leader 1 epoch 0 isr 1,2,3 of 1,2,3
+    orders: min.insync.replicas=2
+create single 1
+    single-0 leader 1 epoch 0 isr 1 of 1
+configure 1 min.insync.replicas=2
+    INVALID_CONFIG
+configure cluster min.insync.replicas=
+    INVALID_CONFIG
+# Nobody who leaves above the minimum is eligible, everybody who leaves below it is.
+kill 3
+    broker 3 fenced
+    orders-0 leader 1 epoch 0 isr 1,2 of 1,2,3
+kill 2
+    broker 2 fenced
+    orders-0 leader 1 epoch 0 isr 1 of 1,2,3 eligible 2
+kill 1
+    broker 1 fenced
+    orders-0 leader -1 epoch 1 isr - of 1,2,3 eligible 1,2 last led by 1
+    single-0 leader -1 epoch 1 isr - of 1 eligible 1 last led by 1
+start 3 clean
+    broker 3 active
+# It is the last leader of both, but only of one it is the last who could have everything.
+start 1 unclean
+    broker 1 active
+    orders-0 leader -1 epoch 1 isr - of 1,2,3 eligible 2 last led by 1
+    single-0 leader 1 epoch 2 isr 1 of 1 recovering
+start 2 clean
+    broker 2 active
+    orders-0 leader 2 epoch 2 isr 2 of 1,2,3
+isr orders-0 2,3,1
+    orders-0 leader 2 epoch 2 isr 2,3,1 of 1,2,3
+isr single-0 1 recovered
+    single-0 leader 1 epoch 2 isr 1 of 1
+# Switched off, the last in-sync replica stays in the set for ever, and a broker may have a number of its own.
+feature eligible.leader.replicas.version 0
+    INVALID_UPDATE_VERSION
+feature eligible.leader.replicas.version 0 safe
+configure 1 min.insync.replicas=2
+    1: min.insync.replicas=2
+kill 1
+    broker 1 fenced
+    orders-0 leader 2 epoch 2 isr 2,3 of 1,2,3
+    single-0 leader -1 epoch 3 isr 1 of 1
+kill 2
+    broker 2 fenced
+    orders-0 leader 3 epoch 3 isr 3 of 1,2,3
+kill 3
+    broker 3 fenced
+    orders-0 leader -1 epoch 4 isr 3 of 1,2,3
+start 1 clean
+    broker 1 active
+    single-0 leader 1 epoch 4 isr 1 of 1
+# Switched on again, one number counts for all brokers.
+feature eligible.leader.replicas.version 1
+configure 1 min.insync.replicas=2
+    INVALID_CONFIG
+start 3 unclean
+    broker 3 active
+    orders-0 leader 3 epoch 5 isr 3 of 1,2,3 recovering
+""",
+    "unclean elections in a new cluster": """
+broker 1
+broker 2
+create orders 1,2
+    orders-0 leader 1 epoch 0 isr 1,2 of 1,2
+kill 2
+    broker 2 fenced
+    orders-0 leader 1 epoch 0 isr 1 of 1,2
+kill 1
+    broker 1 fenced
+    orders-0 leader -1 epoch 1 isr - of 1,2 eligible 1 last led by 1
+start 2 clean
+    broker 2 active
+elect unclean orders-0
+    orders-0 leader 2 epoch 2 isr 2 of 1,2 recovering
+elect unclean orders-0
+    ELECTION_NOT_NEEDED
+isr orders-0 2 recovered
+    orders-0 leader 2 epoch 2 isr 2 of 1,2
+kill 2
+    broker 2 fenced
+    orders-0 leader -1 epoch 3 isr - of 1,2 eligible 2 last led by 2
+start 1 clean
+    broker 1 active
+configure orders unclean.leader.election.enable=true
+    orders-0 leader 1 epoch 4 isr 1 of 1,2 recovering
+    orders: unclean.leader.election.enable=true
 """,
     "leaders come home": """
 broker 1

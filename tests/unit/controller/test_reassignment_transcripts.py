@@ -46,6 +46,7 @@ isr orders-0 1,2,3
     orders-0 leader 2 epoch 1 isr 2,3 of 2,3
 """,
     "a move is taken back": """
+older cluster
 broker 1
 broker 2
 broker 3
@@ -172,6 +173,7 @@ place 2 orders-0 lost
     orders-0 leader 1 epoch 2 isr 1 of 1,2
 """,
     "eligible leaders and failing disks": """
+older cluster
 broker 1 disks=2
 broker 2 disks=2
 create orders 1,2 min.insync.replicas=2

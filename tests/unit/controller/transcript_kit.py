@@ -46,12 +46,19 @@ UPGRADES = {"upgrade": 1, "safe": 2, "unsafe": 3}
 class Story:
     """The words after a method's name are its arguments."""
 
-    def __init__(self) -> None:
-        self.world = World(brokers=())
+    def __init__(self, *, eligible_leaders: bool = True) -> None:
+        self.world = World(brokers=(), eligible_leaders=eligible_leaders)
         self.incarnations: dict[int, int] = {}
         self.disks: dict[int, list[Uuid]] = {}
         # Those whose process is gone say nothing any more.
         self.silent: set[int] = set()
+
+    def older(self, what: str) -> str:
+        """older cluster: as the first line, one that was made before new ones had eligible leaders."""
+        assert what == "cluster"
+        assert not self.incarnations
+        self.world = World(brokers=(), eligible_leaders=False)
+        return ""
 
     # ---------------------------------------------------------------------------------------------------- brokers
 

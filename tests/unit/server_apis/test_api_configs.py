@@ -102,7 +102,9 @@ def test_this_broker_and_all_brokers(world: ApiWorld) -> None:
     assert (secret.value, secret.is_sensitive) == (None, True)
     everyone = _describe(world, BROKER, "").configs
     assert [(config.name, config.value, config.config_source) for config in everyone] == [
-        ("log.cleaner.threads", "2", 3)
+        # Of every new cluster, since its leaders are elected among eligible replicas.
+        ("min.insync.replicas", "1", 3),
+        ("log.cleaner.threads", "2", 3),
     ]
 
 

@@ -30,7 +30,9 @@ class ReplicationSettings:
     default_replication_factor = Setting("default.replication.factor", INT, 1, None, MEDIUM,
         "How many replicas a topic's partitions get when its creator does not say.")
     min_insync_replicas = Setting("min.insync.replicas", INT, 1, at_least(1), HIGH,
-        "How many replicas must be in sync for a write with acks=all to be accepted.", CLUSTER_WIDE)
+        "How many replicas must be in sync for a write with acks=all to be accepted. With eligible leaders, as new "
+        "clusters have them, what the first controller's file says is written into the metadata; from then on it is "
+        "the same for all brokers and changed there only.", CLUSTER_WIDE)
     unclean_leader_election_enable = Setting("unclean.leader.election.enable", BOOLEAN, False, None, HIGH,
         "Whether a replica that is not in sync may lead when no other is left, at the price of lost records.",
         CLUSTER_WIDE)
