@@ -97,7 +97,7 @@ def change_partition(
     # that was acknowledged.
     if (wanted_isr or min_isr is not None) and wanted_isr != current.isr:
         record.isr = list(wanted_isr)
-    _set_eligible(record, current, elr, wanted_isr, min_isr)
+    _set_eligible(record, current, target.replicas, elr, wanted_isr, min_isr)
     if recovery_state is not None and recovery_state != current.leader_recovery_state:
         record.leader_recovery_state = recovery_state
     _set_assignment(record, current, brokers, target, known)
@@ -155,22 +155,38 @@ def _eligible(
 def _set_eligible(
     record: PartitionChangeRecord,
     current: PartitionRegistration,
+    replicas: tuple[int, ...],
     elr: tuple[int, ...],
     isr: tuple[int, ...],
     min_isr: int | None,
 ) -> None:
+    last_known = _last_known(current, replicas, elr, isr, min_isr)
     if isr and (min_isr is None or len(isr) >= min_isr):
         # Those in sync, were it only the one who was just elected, are enough to commit without the others.
         elr = ()
     if elr != current.elr:
         record.eligible_leader_replicas = list(elr)
-    if min_isr is not None and record.leader == NO_LEADER and current.has_leader and not current.last_known_elr:
-        record.last_known_elr = [current.leader]
-    elif record.isr == [] and not current.has_leader and not current.last_known_elr:
-        # It was without a leader before the feature was switched on: the last in sync was the last to lead.
-        record.last_known_elr = list(current.isr[:1])
-    elif record.leader >= 0 and current.last_known_elr:
-        record.last_known_elr = []
+    if last_known != current.last_known_elr:
+        record.last_known_elr = list(last_known)
+
+
+def _last_known(
+    current: PartitionRegistration,
+    replicas: tuple[int, ...],
+    elr: tuple[int, ...],
+    isr: tuple[int, ...],
+    min_isr: int | None,
+) -> tuple[int, ...]:
+    """Who is waited for when nobody is in sync and nobody eligible is left; Kafka's field holds one at most."""
+    if isr or (min_isr is None and current.isr):
+        return ()
+    known = current.last_known_elr
+    if min_isr is None or (known and set(known) <= set(replicas)):
+        return known
+    # It may have been without a leader before the feature was switched on: the last in sync was the last to lead. And
+    # a leader that a reassignment takes away does not come back: of those who are left, the eligible have all it had.
+    candidates = (current.leader, *current.isr, *elr)
+    return next(((replica,) for replica in candidates if replica in replicas), ())
 
 
 def _finish_reassignment(target: Assignment, isr: tuple[int, ...]) -> tuple[Assignment, tuple[int, ...]]:

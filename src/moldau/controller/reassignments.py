@@ -105,12 +105,12 @@ class ReassignmentControl:
                 ErrorCode.INVALID_REPLICATION_FACTOR,
                 f"{topic.name}-{index} has {len(staying)} replicas and may not be given {len(replicas)}.",
             )
-        # Those that an earlier reassignment was adding and this one does not want leave at once, unless nobody else is
-        # in sync.
+        # Those that an earlier reassignment was adding and this one does not want leave at once, unless they alone are
+        # in sync, or eligible where nobody is in sync, or waited for where nobody is eligible.
         unwanted = set(current.adding_replicas).difference(replicas)
+        if unwanted.issuperset(current.isr or current.elr or current.last_known_elr):
+            unwanted.clear()
         isr = tuple(replica for replica in current.isr if replica not in unwanted)
-        if current.isr and not isr:
-            unwanted, isr = set(), current.isr
         held = [replica for replica in current.replicas if replica not in unwanted]
         removing = tuple(sorted(set(held).difference(replicas)))
         original = set(held).difference(current.adding_replicas)
@@ -128,8 +128,8 @@ class ReassignmentControl:
         recovery_state: int | None = None
         if not replicas:
             raise _unrevertable(topic, index, "it has no other replicas")
-        if current.isr and not isr and not set(current.elr).difference(adding):
-            # All that are in sync would leave.
+        if not isr and not set(current.elr).difference(adding):
+            # All that are in sync would leave, or all that have everything where nobody is.
             if not self._configs.unclean_election_enabled(topic.name):
                 raise _unrevertable(topic, index, "records could be lost, and the topic does not allow that")
             isr, recovery_state = replicas[:1], LeaderRecoveryState.RECOVERING

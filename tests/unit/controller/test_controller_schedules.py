@@ -3,7 +3,8 @@ partitions move, leaders are elected, disks fail, controllers change. What the l
 record, beside a model of the data: which replica has how much, and how much is committed.
 
     leadership     a leader is in sync, registered and not fenced
-    membership     in-sync and eligible replicas are replicas, and nobody is both
+    membership     in-sync and eligible replicas are replicas, and nobody is both; somebody is one of them or led last,
+                   so it is known whom a partition without a leader waits for
     epochs         every change raises the partition's epoch by one; a leader has its epoch for itself
     nothing lost   whoever begins to lead has all that is committed, unless an unclean election was allowed
     replay         a fresh controller makes the same state of the log, and its index is what the partitions say
@@ -327,6 +328,8 @@ class Reader:
         for key, after in self.partitions().items():
             assert set(after.isr) <= set(after.replicas), ("membership", offset, after)
             assert set(after.elr) <= set(after.replicas) - set(after.isr), ("membership", offset, after)
+            assert set(after.last_known_elr) <= set(after.replicas), ("membership", offset, after)
+            assert after.isr or after.elr or after.last_known_elr, ("membership", offset, after)
             assert {*after.adding_replicas, *after.removing_replicas} <= set(after.replicas), ("membership", offset)
             assert len(after.replicas) == len(set(after.replicas)) == len(after.directories)
             if not self.schedule.eligible:

@@ -172,6 +172,85 @@ isr orders-0 2,1
 place 2 orders-0 lost
     orders-0 leader 1 epoch 2 isr 1 of 1,2
 """,
+    "a move is taken back when nobody is in sync": """
+broker 1
+broker 2
+broker 3
+broker 4
+create orders 1,2
+    orders-0 leader 1 epoch 0 isr 1,2 of 1,2
+reassign orders-0 3,4
+    orders-0 leader 1 epoch 0 isr 1,2 of 3,4,1,2 adding 3,4 removing 1,2
+isr orders-0 1,2,3
+    orders-0 leader 1 epoch 0 isr 1,2,3 of 3,4,1,2 adding 3,4 removing 1,2
+fence 2
+    broker 2 fenced
+    orders-0 leader 1 epoch 0 isr 1,3 of 3,4,1,2 adding 3,4 removing 1,2
+kill 1
+    broker 1 fenced
+    orders-0 leader 3 epoch 1 isr 3 of 3,4,1,2 adding 3,4 removing 1,2
+cancel orders-0
+    INVALID_REPLICA_ASSIGNMENT
+# The only one that has everything is not there, but it may come back.
+kill 3
+    broker 3 fenced
+    orders-0 leader -1 epoch 2 isr - of 3,4,1,2 adding 3,4 removing 1,2 eligible 3 last led by 3
+cancel orders-0
+    INVALID_REPLICA_ASSIGNMENT
+# With another target it stays among the replicas, too.
+reassign orders-0 4,2
+    orders-0 leader -1 epoch 2 isr - of 4,2,1,3 adding 4 removing 1,3 eligible 3 last led by 3
+start 3 unclean
+    broker 3 active
+    orders-0 leader 3 epoch 3 isr 3 of 4,2,1,3 adding 4 removing 1,3 recovering
+""",
+    "a move is taken back at any price": """
+broker 1
+broker 2
+broker 3
+create orders 1 unclean.leader.election.enable=true
+    orders-0 leader 1 epoch 0 isr 1 of 1
+    orders: unclean.leader.election.enable=true
+reassign orders-0 2,3
+    orders-0 leader 1 epoch 0 isr 1 of 2,3,1 adding 2,3 removing 1
+isr orders-0 1,2
+    orders-0 leader 1 epoch 0 isr 1,2 of 2,3,1 adding 2,3 removing 1
+kill 1
+    broker 1 fenced
+    orders-0 leader 2 epoch 1 isr 2 of 2,3,1 adding 2,3 removing 1
+kill 2
+    broker 2 fenced
+    orders-0 leader 3 epoch 2 isr 3 of 2,3,1 adding 2,3 removing 1 recovering
+cancel orders-0
+    orders-0 leader -1 epoch 3 isr 1 of 1 recovering
+start 1 unclean
+    broker 1 active
+    orders-0 leader 1 epoch 4 isr 1 of 1 recovering
+""",
+    "the last to lead goes with the move that is taken back": """
+broker 1
+broker 2
+broker 3
+create orders 1 min.insync.replicas=2
+    orders-0 leader 1 epoch 0 isr 1 of 1
+    orders: min.insync.replicas=2
+reassign orders-0 2,3
+    orders-0 leader 1 epoch 0 isr 1 of 2,3,1 adding 2,3 removing 1
+isr orders-0 1,2
+    orders-0 leader 1 epoch 0 isr 1,2 of 2,3,1 adding 2,3 removing 1
+kill 1
+    broker 1 fenced
+    orders-0 leader 2 epoch 1 isr 2 of 2,3,1 adding 2,3 removing 1 eligible 1
+kill 2
+    broker 2 fenced
+    orders-0 leader -1 epoch 2 isr - of 2,3,1 adding 2,3 removing 1 eligible 2,1 last led by 2
+# Of those that stay one has everything: it is waited for in the place of the other, even if it has lost something.
+cancel orders-0
+    orders-0 leader -1 epoch 3 isr - of 1 eligible 1 last led by 1
+start 1 unclean
+    broker 1 active
+    orders-0 leader 1 epoch 4 isr 1 of 1 recovering
+""",
     "eligible leaders and failing disks": """
 older cluster
 broker 1 disks=2
