@@ -163,6 +163,13 @@ def _isr(cluster: Cluster, topic: str) -> list[int]:
     return sorted(described["partitions"][0]["isr"])
 
 
+def _may_lead(cluster: Cluster, topic: str) -> tuple[list[int], list[int]]:
+    """Who may lead without being in sync, and who led last."""
+    (described,) = told(run(cluster, "topics", "describe", topic))
+    (partition,) = described["partitions"]
+    return partition["eligible_leader_replicas"], partition["last_known_elr"]
+
+
 def test_a_broker_is_emptied(cluster: Cluster, topic: str) -> None:
     create(cluster, topic, {0: [3, 1], 1: [1, 3], 2: [1, 2]})
     plan = told(run(cluster, "brokers", "drain", "3"))["partitions"]
@@ -182,6 +189,8 @@ def test_why_a_replica_is_not_in_sync(whole: Cluster, topic: str) -> None:
     text = findings(whole, "isr", topic)
     assert "Broker 3 (127.0.0.1:" in text
     assert "producers with acks=all are refused" in text
+    # Nothing has been committed since it left.
+    assert _may_lead(whole, topic) == ([3], [])
     wait_until(lambda: "Voter 3" in findings(whole, "quorum"))
     assert "one more loss, and nothing in the cluster can change" in findings(whole, "quorum")
     assert run(whole, "explain", "isr", "nowhere", status=1).stderr == b"moldau: There is no topic 'nowhere'.\n"
@@ -192,6 +201,11 @@ def test_why_there_is_no_leader(whole: Cluster, topic: str) -> None:
     a_node(whole, 3).kill()
     wait_until(lambda: "has no leader" in findings(whole, "isr", topic))
     assert "Start broker 3 again: whichever comes back leads." in findings(whole, "isr", topic)
+    assert _may_lead(whole, topic) == ([3], [3])
+    shown = [sys.executable, "-m", "moldau", "topics", "describe", topic, "-b", whole.bootstrap_servers]
+    heading, row = subprocess.run(shown, capture_output=True, timeout=PATIENCE).stdout.decode().splitlines()[-2:]
+    assert heading.split()[-3:] == ["ELIGIBLE", "LED", "LAST"]
+    assert row.split()[-2:] == ["3", "3"]
 
 
 def test_why_nothing_can_be_decided(whole: Cluster) -> None:

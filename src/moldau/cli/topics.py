@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, at_least, key_value
@@ -23,6 +23,7 @@ from moldau.types import ZERO_UUID, uuid_to_text
 
 if TYPE_CHECKING:
     from moldau.client.admin import ConfigChange, TopicOutcome
+    from moldau.client.admin.pages import PartitionOnPage
     from moldau.client.cluster import Cluster
     from moldau.client.metadata import TopicView
 
@@ -165,7 +166,8 @@ def _describe(options: Namespace) -> None:
             topics = cluster.run(describe_topics(list(dict.fromkeys(options.names))))
         else:
             topics = cluster.run(list_topics(internal=options.internal))
-        described = [_description(cluster, topic, options) for topic in topics]
+        eligible = _eligible_leaders(cluster, [topic.name for topic in topics])
+        described = [_description(cluster, topic, eligible, options) for topic in topics]
     if options.under_replicated or options.unavailable:
         described = [topic for topic in described if topic["partitions"]]
     if options.json:
@@ -177,7 +179,33 @@ def _describe(options: Namespace) -> None:
         _print_description(topic)
 
 
-def _description(cluster: Cluster, topic: TopicView, options: Namespace) -> dict[str, Any]:
+def _eligible_leaders(cluster: Cluster, names: Sequence[str]) -> dict[tuple[str | None, int], PartitionOnPage]:
+    """Partitions with what older requests do not tell; none where the broker does not tell either."""
+    from moldau.client.admin.pages import describe_page
+
+    found: dict[tuple[str | None, int], PartitionOnPage] = {}
+    begin: tuple[str, int] | None = None
+    # No names would ask for all topics.
+    while names:
+        try:
+            page = cluster.run(describe_page(names, begin=begin))
+        except KafkaError as error:
+            if error.code is ErrorCode.UNSUPPORTED_VERSION:
+                break
+            raise
+        found.update(((topic.name, each.index), each) for topic in page.topics for each in topic.partitions)
+        begin = page.next
+        if begin is None:
+            break
+    return found
+
+
+def _description(
+    cluster: Cluster,
+    topic: TopicView,
+    eligible: Mapping[tuple[str | None, int], PartitionOnPage],
+    options: Namespace,
+) -> dict[str, Any]:
     partitions = [
         partition
         for partition in topic.partitions.values()
@@ -195,8 +223,11 @@ def _description(cluster: Cluster, topic: TopicView, options: Namespace) -> dict
                 "replicas": list(partition.replicas),
                 "isr": list(partition.isr),
                 "offline": list(partition.offline),
+                "eligible_leader_replicas": list((known.eligible_leaders if known else None) or ()),
+                "last_known_elr": list((known.last_known_eligible if known else None) or ()),
             }
             for partition in partitions
+            for known in [eligible.get((topic.name, partition.index))]
         ],
     }
 
@@ -236,6 +267,11 @@ def _print_description(topic: dict[str, Any]) -> None:
         print(f"  {name}={value}")
     columns = ["PARTITION", "LEADER", "EPOCH", "REPLICAS", "IN SYNC", "OFFLINE"]
     keys = ["partition", "leader", "leader_epoch", "replicas", "isr", "offline"]
+    # Only partitions that lost replicas have them.
+    for column, key in (("ELIGIBLE", "eligible_leader_replicas"), ("LED LAST", "last_known_elr")):
+        if any(partition[key] for partition in topic["partitions"]):
+            columns.append(column)
+            keys.append(key)
     print_table(columns, [[partition[key] for key in keys] for partition in topic["partitions"]], indent="  ")
 
 
