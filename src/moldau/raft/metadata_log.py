@@ -216,14 +216,15 @@ class MetadataLog:
         voters, kraft_version = history.at(snapshot.end_offset)
         return SnapshotWriter(self._disk, self.directory, snapshot, timestamp, voters, kraft_version)
 
-    def take_snapshot(self, writer: SnapshotWriter) -> None:
-        """A snapshot of our own is whole and on disk: drops what it replaces."""
+    def take_snapshot(self, writer: SnapshotWriter, history: VoterHistory) -> None:
+        """A snapshot of our own is whole and on disk: drops what it replaces, and of `history` what it says."""
         if self._snapshot is not None and self._snapshot.end_offset >= writer.id.end_offset:
             # Meanwhile the leader sent a newer one.
             remove_snapshot(self._disk, self.directory, writer.id)
             return
         self._take(writer.id, writer.size)
         self._drop_beginning(self.log)
+        history.forget_before(writer.id.end_offset)
 
     def _drop_beginning(self, log: Log) -> None:
         """Segments that a snapshot contains; also those that a crash left behind."""

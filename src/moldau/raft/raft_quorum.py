@@ -396,4 +396,4 @@ class RaftQuorum:
 
     def take_snapshot(self, writer: SnapshotWriter) -> None:
         """A snapshot of our own is whole and on disk: drops what it replaces."""
-        self._log.take_snapshot(writer)
+        self._log.take_snapshot(writer, self._membership.history)

@@ -7,10 +7,12 @@ before it is committed (so do all proofs about changing one voter at a time), an
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from moldau.links.addresses import Address
 from moldau.types import NO_OFFSET, ZERO_UUID, Uuid
+
+T = TypeVar("T")
 
 
 class Endpoint(NamedTuple):
@@ -136,7 +138,19 @@ class VoterHistory:
         self._voters = [entry for entry in self._voters if entry[0] < end_offset]
         self._versions = [entry for entry in self._versions if entry[0] < end_offset]
 
+    def forget_before(self, offset: int) -> None:
+        """A snapshot holds what was said before an offset, and the log goes back to it at most: of all that was said
+        before only the newest is asked for again."""
+        self._voters = _from(self._voters, offset)
+        self._versions = _from(self._versions, offset)
+
     def restart(self, changes: Iterable[VoterChange]) -> None:
         """A snapshot takes the place of everything."""
         self._voters, self._versions = [], []
         self.add(changes)
+
+
+def _from(entries: list[tuple[int, T]], offset: int) -> list[tuple[int, T]]:
+    """Those at or after an offset, and the last before it."""
+    older = [entry for entry in entries if entry[0] < offset]
+    return [*older[-1:], *entries[len(older) :]]

@@ -23,6 +23,7 @@ from moldau.raft.quorum_state import QuorumState, read_quorum_state, write_quoru
 from moldau.raft.raft_quorum import RaftQuorum
 from moldau.raft.snapshot_file import SnapshotId, find_snapshots
 from moldau.raft.snapshot_generator import SnapshotGenerator
+from moldau.raft.voters import VoterChange
 from moldau.runtime.disk import RealDisk
 
 
@@ -329,6 +330,17 @@ def test_a_snapshot_replaces_the_log_before_it(room: Room) -> None:
     _, story = room.start(listener=loader)
     assert story.lines == ["snapshot to 2: a b", "3..3 epoch 1: c +", "4..4 epoch 2: -", "leader 1 epoch 2"]
     assert set(loader.image.topics.by_name) == {"a", "b", "c"}
+
+
+def test_what_a_snapshot_says_of_the_voters_is_not_remembered_twice(room: Room) -> None:
+    quorum, loader, generator = _with_snapshot(room, "a", "b")
+    last = quorum.voters.last
+    # As if they had changed with every record.
+    quorum.voters.add(VoterChange(offset, last, 0) for offset in range(loader.image.offset + 1))
+    generator.generate(loader.image)
+    room.loop.run()
+    assert [len(entries) for entries in (quorum.voters._voters, quorum.voters._versions)] == [1, 1]
+    assert (quorum.voters.last, quorum.voters.last_offset) == (last, loader.image.offset)
 
 
 def test_a_snapshot_has_kafkas_form(room: Room) -> None:
