@@ -210,9 +210,9 @@ class MetadataLog:
         """A writer for the state up to a committed offset; None if there is a snapshot of it already."""
         if self._snapshot is not None and self._snapshot.end_offset >= snapshot.end_offset:
             return None
-        # The log continues in a new file, so that the one before it can be removed as a whole.
+        # The log continues in a new file, so that the one before it can be removed as a whole. Its name is on disk with
+        # the next commit, before which nothing in it counts, or with the snapshot, before which nothing is removed.
         self.log.local.roll()
-        self._disk.sync_directory(self.directory)
         voters, kraft_version = history.at(snapshot.end_offset)
         return SnapshotWriter(self._disk, self.directory, snapshot, timestamp, voters, kraft_version)
 

@@ -332,6 +332,22 @@ def test_a_snapshot_replaces_the_log_before_it(room: Room) -> None:
     assert set(loader.image.topics.by_name) == {"a", "b", "c"}
 
 
+def test_a_snapshot_begins_without_waiting_for_the_disk(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of the file the log goes on in is on disk before anything in it counts, and that is early enough."""
+    quorum, loader, _ = _with_snapshot(room, "a")
+    forced: list[str] = []
+    monkeypatch.setattr(RealDisk, "sync_directory", lambda disk, path: forced.append(path))
+    writer = quorum.begin_snapshot(loader.image.offset, loader.image.epoch, 0)
+    assert writer is not None
+    assert forced == []
+    quorum.append(quorum.epoch, [_topic("b")])
+    room.loop.run()
+    assert forced == [str(room.directory)]
+    assert "b" in loader.image.topics.by_name
+    writer.finish()
+    assert forced == [str(room.directory)] * 2, "before anything older is removed"
+
+
 def test_what_a_snapshot_says_of_the_voters_is_not_remembered_twice(room: Room) -> None:
     quorum, loader, generator = _with_snapshot(room, "a", "b")
     last = quorum.voters.last
