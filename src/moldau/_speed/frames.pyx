@@ -197,10 +197,11 @@ cdef object read_produce(Source *s, int version, bint plain):
 
 
 def parse_fetch(object data, Py_ssize_t start, Py_ssize_t end, int version):
-    """(max wait, min bytes, max bytes, isolation, session id, session epoch, partitions, forgotten, rack) or None.
+    """(max wait, min bytes, max bytes, isolation, session id, session epoch, partitions, forgotten, rack, replica id,
+    broker epoch) or None.
 
-    Consumers only: a replica's fetch is for the generated class. `partitions` holds (topic, partition, fetch offset, max
-    bytes, current leader epoch, log start offset, last fetched epoch); `forgotten` holds (topic, partition).
+    `partitions` holds (topic, partition, fetch offset, max bytes, current leader epoch, log start offset, last fetched
+    epoch); `forgotten` holds (topic, partition). Of a consumer replica id and broker epoch are -1.
     """
     cdef Py_buffer view
     cdef Source s
@@ -219,6 +220,11 @@ def parse_fetch(object data, Py_ssize_t start, Py_ssize_t end, int version):
         PyBuffer_Release(&view)
 
 
+cdef struct Replica:
+    int32_t id
+    int64_t epoch
+
+
 cdef object read_fetch(Source *s, int version):
     cdef bint flexible = version >= 12
     cdef int32_t max_wait, min_bytes, max_bytes, session_id = 0, session_epoch = -1
@@ -229,8 +235,13 @@ cdef object read_fetch(Source *s, int version):
     cdef int64_t left = MOST_ELEMENTS
     cdef list plan = []
     cdef list forgotten = []
-    if version < 15 and take32(s) != -1:
-        return None
+    cdef Replica replica
+    replica.id = -1
+    replica.epoch = -1
+    if version < 15:
+        replica.id = take32(s)
+        if replica.id < -1:
+            return None
     max_wait = take32(s)
     min_bytes = take32(s)
     max_bytes = take32(s)
@@ -281,10 +292,44 @@ cdef object read_fetch(Source *s, int version):
                 skip_tags(s)
     rack = take_string(s, flexible, False) if version >= 11 else ""
     if flexible:
-        skip_tags(s)
+        take_replica(s, version, &replica)
     if s.bad or s.at != s.end:
         return None
-    return max_wait, min_bytes, max_bytes, isolation, session_id, session_epoch, plan, forgotten, rack
+    return (
+        max_wait, min_bytes, max_bytes, isolation, session_id, session_epoch, plan, forgotten, rack, replica.id,
+        replica.epoch,
+    )
+
+
+cdef void take_replica(Source *s, int version, Replica *replica) noexcept nogil:
+    """The tagged fields that end a fetch: a follower names its cluster, which nobody asks for, and itself."""
+    cdef int64_t count = take_unsigned(s), tag, before = -1, size
+    while count > 0 and not s.bad:
+        count -= 1
+        tag = take_unsigned(s)
+        size = take_unsigned(s)
+        if tag == 0 and before < 0 and size > 0 and has(s, size):
+            skip_ascii(s, size)
+        elif tag == 1 and before < 1 and version >= 15 and size == 13:
+            replica.id = take32(s)
+            replica.epoch = take64(s)
+            skip_tags(s)
+            # What a negative one means, or an epoch of nobody, is for the generated class to say.
+            if replica.id < 0:
+                s.bad = True
+        else:
+            s.bad = True
+        before = tag
+
+
+cdef void skip_ascii(Source *s, int64_t size) noexcept nogil:
+    """One string of `size` bytes with its length; only of plain letters, which need not be decoded to be right."""
+    cdef const uint8_t *end = s.at + size
+    if take_unsigned(s) - 1 != end - s.at:
+        s.bad = True
+    while s.at < end and not s.bad:
+        s.bad = s.at[0] >= 0x80
+        s.at += 1
 
 
 # ------------------------------------------------------------------------------------------------ writing

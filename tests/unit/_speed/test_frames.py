@@ -20,6 +20,7 @@ from moldau.protocol.messages.fetch import (
     FetchTopic,
     ForgottenTopic,
     PartitionData,
+    ReplicaState,
 )
 from moldau.protocol.messages.produce import (
     PartitionProduceData,
@@ -41,6 +42,8 @@ int16 = st.integers(-(2**15), 2**15 - 1)
 int32 = st.integers(-(2**31), 2**31 - 1)
 int64 = st.integers(-(2**63), 2**63 - 1)
 names = st.text(max_size=12)
+letters = st.text("abcXYZ059_-", max_size=22)
+brokers = st.integers(0, 2**31 - 1)
 ids = st.binary(min_size=16, max_size=16)
 records = st.none() | st.binary(max_size=40)
 
@@ -104,6 +107,13 @@ def fetch_requests(draw: st.DrawFn) -> tuple[FetchRequest, int]:
         ],
         rack_id=draw(names) if version >= 11 else "",
     )
+    if draw(st.booleans()):
+        # A follower's.
+        request.cluster_id = draw(st.none() | letters) if version >= 12 else None
+        if version >= 15:
+            request.replica_state = ReplicaState(replica_id=draw(brokers), replica_epoch=draw(int64))
+        else:
+            request.replica_id = draw(brokers)
     return request, version
 
 
@@ -166,6 +176,8 @@ def fetch_plan(request: FetchRequest, version: int) -> Any:
         ],
         [(topic(named), index) for named in request.forgotten_topics_data for index in named.partitions],
         request.rack_id,
+        request.replica_state.replica_id if version >= 15 else request.replica_id,
+        request.replica_state.replica_epoch,
     )
 
 

@@ -35,7 +35,7 @@ from moldau.replica.appends import Appends
 from moldau.replica.manager import ReplicaManager
 from moldau.replica.replication import Replication
 from moldau.runtime.ports import FileSlice
-from moldau.server.apis.fetch import fetch
+from moldau.server.apis.fetch import fetch, raw_fetch
 from moldau.server.apis.list_offsets import list_offsets
 from moldau.server.context import RequestContext, Services
 from moldau.server.fetch_sessions import FetchSessions
@@ -155,6 +155,13 @@ class Broker:
     def ask(self, address: int, request: Any, *, timeout: float | None = None, lane: str = "") -> Deferred[Any]:
         return self.cluster.send(self, address, request)
 
+    def serve_compiled(self, data: bytes, version: int) -> Deferred[Any]:
+        """A fetch by the compiled way, from its bytes to the chunks of its answer."""
+        received = memoryview(bytearray(data))
+        answer: Deferred[Any] = Deferred()
+        pass_on(raw_fetch(self.services)(Parked(), received, 0, len(data), version, 1), answer)  # type: ignore[arg-type]
+        return answer
+
     def serve(self, request: Any, version: int) -> Deferred[Any]:
         context = RequestContext(Parked(), self.services, request.API_KEY, version, 1, "test")  # type: ignore[arg-type]
         answer: Deferred[Any] = Deferred()
@@ -215,8 +222,10 @@ class Controller:
 class Cluster:
     """Broker 0 is the controller: it is cut off like any other."""
 
-    def __init__(self, brokers: int = 3, seed: object = 1, **settings: str) -> None:
+    def __init__(self, brokers: int = 3, seed: object = 1, *, compiled: bool = False, **settings: str) -> None:
+        """`compiled`: fetches are served by the compiled way, and not through the generated classes."""
         self.seed = seed
+        self.compiled = compiled
         self.settings = {
             "replica.fetch.backoff.ms": "100",
             "replica.fetch.wait.max.ms": "200",
@@ -230,6 +239,8 @@ class Cluster:
         self.cuts: set[tuple[int, int]] = set()
         self.alterations: list[AlterPartitionRequest] = []
         self.fetches = 0
+        # What was answered to them, in order.
+        self.answers: list[bytes] = []
         self.brokers: dict[int, Broker] = {}
         for broker_id in range(1, brokers + 1):
             self.start(broker_id)
@@ -409,13 +420,22 @@ class Cluster:
                 return
             broker = self.brokers[target]
             if broker.alive:
-                self.fetches += isinstance(request, FetchRequest)
-                broker.serve(decoded, version).then(answered)
+                is_fetch = isinstance(request, FetchRequest)
+                self.fetches += is_fetch
+                if is_fetch and self.compiled:
+                    broker.serve_compiled(data, version).then(written)
+                else:
+                    broker.serve(decoded, version).then(answered)
 
         def answered(response: Any, error: BaseException | None) -> None:
             assert error is None, error
-            chunks = run_whole(encode_in_slices(response, version, 1, b"\0"))
+            written(run_whole(encode_in_slices(response, version, 1, b"\0")), None)
+
+        def written(chunks: Any, error: BaseException | None) -> None:
+            assert error is None, error
             frame = b"".join(chunk.read() if isinstance(chunk, FileSlice) else bytes(chunk) for chunk in chunks)
+            if isinstance(request, FetchRequest):
+                self.answers.append(frame)
             answer = RESPONSES[type(request)].decode(frame[9:], version)
             loop.call_later(self.delay(), lambda: deliver(answer))
 

@@ -167,7 +167,7 @@ def _joined(chunks: list[Chunk]) -> list[Chunk]:
 
 
 def raw_fetch(services: Services) -> RawHandler:
-    """The compiled way; it declines what it does not know, such as a follower's fetch."""
+    """The compiled way, of consumers and of followers; it declines what it does not know."""
 
     def fetch_bytes(
         connection: Connection, data: memoryview, start: int, end: int, version: int, correlation_id: int
@@ -182,14 +182,15 @@ def raw_fetch(services: Services) -> RawHandler:
         plan = parse_fetch(data, start, end, version)
         if plan is None:
             return DECLINED
-        max_wait, min_bytes, max_bytes, isolation, session_id, session_epoch, partitions, forgotten, rack = plan
+        max_wait, min_bytes, max_bytes, isolation, session_id, session_epoch, partitions, forgotten, *reader = plan
+        rack, replica_id, broker_epoch = reader
         context = services.fetch_sessions.begin(
             session_id,
             session_epoch,
             partitions,
             forgotten,
             uses_topic_ids=version >= 13,
-            privileged=False,
+            privileged=replica_id >= 0,
             now_ms=int(services.runtime.clock.monotonic() * 1000),
         )
         call = FetchCall(
@@ -199,6 +200,8 @@ def raw_fetch(services: Services) -> RawHandler:
             min_bytes=min_bytes,
             max_bytes=max_bytes,
             committed=isolation == READ_COMMITTED,
+            replica_id=replica_id,
+            broker_epoch=broker_epoch,
             rack=rack,
         )
 
