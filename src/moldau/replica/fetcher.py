@@ -213,7 +213,7 @@ class Fetcher:
             if isinstance(work, Deferred):
                 work.then(lambda _, failure: self._taken(failure))
             else:
-                self._over()
+                self._go_on()
 
     def _taken(self, failure: BaseException | None) -> None:
         if failure is not None and not self.closed:
@@ -225,6 +225,12 @@ class Fetcher:
     def _over(self) -> None:
         self._busy = False
         self.wake()
+
+    def _go_on(self) -> None:
+        """All is taken: the next request leaves in this very turn, for producers wait to hear how far we are."""
+        self._busy = False
+        self._cancel_timer()
+        self._send()
 
     def _failed(self, what: str) -> None:
         self._resume_at = self._backoff()
