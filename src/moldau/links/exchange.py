@@ -32,7 +32,11 @@ from moldau.protocol.wire import Reader
 OUR_NAME: Final = "moldau"
 
 _LENGTH = Struct(">i")
+# The length of a request, and its header up to the correlation id.
+_HEADER = Struct(">ihhi")
 _CORRELATION_AND_ERROR = Struct(">ih")
+# A request of so few bytes is one piece from the beginning.
+_SHORT = 4096
 _HIGHEST_CORRELATION = 0x7FFFFFFF
 _UNASKED = 100
 
@@ -63,7 +67,11 @@ class Exchange:
     def __init__(
         self, client_id: str, *, max_in_flight: int = 5, mechanism: Callable[[], Mechanism] | None = None
     ) -> None:
-        self.client_id = client_id
+        # What ends a header, by its version.
+        self._header_ends = {
+            version: RequestHeader(client_id=client_id).encode(version)[_HEADER.size - _LENGTH.size :]
+            for version in range(RequestHeader.MIN_VERSION, RequestHeader.MAX_VERSION + 1)
+        }
         self.max_in_flight = max_in_flight
         self.versions: NodeVersions | None = None
         # Versions are agreed on, and the node knows who we are: from here on requests are answered.
@@ -225,14 +233,13 @@ class Exchange:
         body = call.request.encode(version)
         call.correlation_id = self._next_correlation
         self._next_correlation = 0 if call.correlation_id == _HIGHEST_CORRELATION else call.correlation_id + 1
-        header = RequestHeader(
-            request_api_key=key,
-            request_api_version=version,
-            correlation_id=call.correlation_id,
-            client_id=self.client_id,
-        ).encode(request_header_version(key, version))
-        self._outgoing.append(_LENGTH.pack(len(header) + len(body)) + header)
-        self._outgoing.append(body)
+        end = self._header_ends[request_header_version(key, version)]
+        size = _HEADER.size - _LENGTH.size + len(end) + len(body)
+        header = _HEADER.pack(size, key, version, call.correlation_id) + end
+        if len(body) <= _SHORT:
+            self._outgoing.append(header + body)
+        else:
+            self._outgoing += (header, body)
         if call.answered:
             self._in_flight.append(call)
         else:

@@ -64,14 +64,13 @@ class NodeVersions:
 
     def pick(self, request: Request, at_most: int | None = None) -> int:
         """The highest common version, not above `at_most`; UnsupportedRequest if there is none."""
-        name = api_name(request.API_KEY)
         if request.API_KEY not in self.ranges:
-            raise UnsupportedRequest(f"The broker does not offer {name}.")
+            raise UnsupportedRequest(f"The broker does not offer {api_name(request.API_KEY)}.")
         lowest, highest = self.ranges[request.API_KEY]
         best = min(highest, request.MAX_VERSION if at_most is None else min(at_most, request.MAX_VERSION))
         if best < max(lowest, request.MIN_VERSION):
             raise UnsupportedRequest(
-                f"The broker offers {name} in versions {lowest} to {highest}, "
+                f"The broker offers {api_name(request.API_KEY)} in versions {lowest} to {highest}, "
                 f"and versions {request.MIN_VERSION} to {request.MAX_VERSION} are spoken here."
             )
         return best

@@ -14,7 +14,7 @@ from moldau.protocol.api import ApiKey, request_header_version, response_header_
 from moldau.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
 from moldau.protocol.messages.delete_records import DeleteRecordsRequest
 from moldau.protocol.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
-from moldau.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from moldau.protocol.messages.request_header import RequestHeader
 from moldau.protocol.wire import Reader
 
@@ -69,6 +69,17 @@ def test_the_highest_common_version_not_above_a_limit() -> None:
     exchange.call(MetadataRequest(topics=[]), at_most=5)
     exchange.call(ListOffsetsRequest())
     assert [version for _, version, _ in sent(exchange)] == [MetadataRequest.MAX_VERSION, 5, 5]
+
+
+def test_long_requests_are_as_well_formed_as_short_ones() -> None:
+    exchange = agreed({ApiKey.METADATA: (0, 9)})
+    for length in (10, 4000, 4096, 5000):
+        exchange.call(MetadataRequest(topics=[MetadataRequestTopic(name="t" * length)]), at_most=8)
+        exchange.call(MetadataRequest(topics=[MetadataRequestTopic(name="t" * length)]))
+    assert [version for _, version, _ in sent(exchange)] == [8, 9, 8, 9, 8]
+    for number in range(1, 6):
+        answer(exchange, number, ApiKey.METADATA, 9 - number % 2, MetadataResponse())
+    assert [version for _, version, _ in sent(exchange)] == [9, 8, 9]
 
 
 def test_a_refused_version_is_followed_by_one_the_node_knows() -> None:
