@@ -76,3 +76,44 @@ def test_records_are_nothing_to_the_garbage_collector() -> None:
     for record in consumed.BatchCursor(_speed.read_header(batch), batch, 61, len(batch), "t", 0, 0).take(10):
         assert not gc.is_tracked(record)
         assert not gc.is_tracked(record.headers)
+
+
+def test_the_collector_does_not_come_by_while_records_are_made() -> None:
+    """It counts objects, and finds nothing; every hundredth time it would go over the whole program."""
+    batch = encode_batch([(0, None, b"v", [])] * 5000)
+    cursor = consumed.BatchCursor(_speed.read_header(batch), batch, 61, len(batch), "t", 0, 0)
+    seen: list[int] = []
+
+    def came(phase: str, about: dict[str, int]) -> None:
+        seen.append(about["generation"])
+
+    gc.callbacks.append(came)
+    try:
+        records = cursor.take(5000)
+        during = list(seen)
+    finally:
+        gc.callbacks.remove(came)
+    assert len(records) == 5000
+    # Between the end of it and the next look there is room for one.
+    assert len(during) <= 2
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize("deserializer", [None, bytes])
+@pytest.mark.parametrize("missing", [0, 3])
+def test_the_collector_is_left_as_it_was(enabled: bool, deserializer: Any, missing: int) -> None:
+    batch = encode_batch([(0, None, b"v", [])] * 3)
+    header = _speed.read_header(batch)
+    batch = batch[: len(batch) - missing]
+    cursor = consumed.BatchCursor(header, batch, 61, len(batch), "t", 0, 0, None, deserializer)
+    was = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        if missing:
+            with pytest.raises(ProtocolError):
+                cursor.take(10)
+        else:
+            assert len(cursor.take(10)) == 3
+        assert gc.isenabled() is enabled
+    finally:
+        (gc.enable if was else gc.disable)()
