@@ -56,6 +56,8 @@ class FetchOptions:
     min_bytes: int
     max_bytes: int
     partition_bytes: int
+    # The same for a partition that is read alone.
+    lone_partition_bytes: int
     isolation: IsolationLevel
     check_crcs: bool
     rack: str
@@ -273,7 +275,9 @@ class Fetcher:
     def _wanted(self, reading: FetchState, compares: bool) -> Wanted:
         epoch = self.leader_epoch(reading)
         last_epoch = reading.fetch_epoch if compares else NO_EPOCH
-        return Wanted(reading.fetch_position, epoch, last_epoch, -1, reading.fetch_bytes(self.options.partition_bytes))
+        options = self.options
+        most = options.partition_bytes if len(self.readings) > 1 else options.lone_partition_bytes
+        return Wanted(reading.fetch_position, epoch, last_epoch, -1, reading.fetch_bytes(most))
 
     # -------------------------------------------------------------------------------------------------- answers
 

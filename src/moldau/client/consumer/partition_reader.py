@@ -56,6 +56,7 @@ class PartitionReader:
             min_bytes=limits.min_bytes,
             max_bytes=limits.max_bytes,
             partition_bytes=limits.partition_bytes,
+            lone_partition_bytes=limits.partition_bytes,
             isolation=isolation,
             check_crcs=check_crcs,
             rack=rack,
