@@ -14,7 +14,9 @@ And at the end, when the faults are over:
 - convergence: every replica is in sync, and holds the same bytes as its leader.
 - markers: those that a producer's transactions ended with in a log come from coordinators in the order of their epochs.
 
-After each event only the node is looked at that it happened to.
+After each event only the node is looked at that it happened to, and its partitions only if something can have happened
+to them: something was written or cut on its disk, or it has heard of other metadata. That they are all as they should be
+is looked at after some events anyway.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from moldau.types import NO_LEADER, TopicPartition, Uuid
 
 # Of each partition, so many have what was acknowledged.
 MIN_IN_SYNC: Final = 2
-# In-sync sets of all partitions of a node are looked at after so many of its events.
+# All partitions of a node, and their in-sync sets, are looked at after so many events.
 _EVENTS: Final = 8
 
 
@@ -46,8 +48,10 @@ class Watch:
         self._quorum_leaders: dict[int, int] = {}
         self._partition_leaders: dict[tuple[Uuid, int, int], int] = {}
         self._committed: dict[int, tuple[int, int, list[Message]]] = {}
-        # How far each machine's replica went when it was last seen.
-        self._ends: dict[tuple[str, TopicPartition], int] = {}
+        # How far each machine's replica went when it was last seen, by host.
+        self._ends: dict[str, dict[TopicPartition, int]] = {machine.host: {} for machine in machines}
+        # How often each disk had been changed when its partitions were last looked at.
+        self._changes: dict[str, int] = {}
         # What each disk held of an election, and the image each node was last seen with.
         self._votes: dict[tuple[str, int], Election] = {}
         self._images: dict[str, MetadataImage] = {}
@@ -83,25 +87,31 @@ class Watch:
             if not machine.is_serving:
                 continue
             self._events += 1
-            self._check_image(machine, node)
+            is_told = self._check_image(machine, node)
             looks_closely = self._events % _EVENTS == 0
-            for partition in node.replicas.partitions():
-                self._check_end(machine, partition)
-                if partition.is_leader:
-                    self._partition_led(partition, node.quorum.node_id)
-                    if looks_closely:
-                        self._check_in_sync(node, partition)
+            if is_told or looks_closely or self._changes.get(machine.host) != machine.disk.changes:
+                self._changes[machine.host] = machine.disk.changes
+                self._check_partitions(machine, node, looks_closely)
 
-    def _check_end(self, machine: Machine, partition: Partition) -> None:
-        key, end = (machine.host, partition.topic_partition), partition.log.log_end_offset
-        if end < self._ends.get(key, 0):
+    def _check_partitions(self, machine: Machine, node: Node, looks_closely: bool) -> None:
+        ends = self._ends[machine.host]
+        for partition in node.replicas.partitions():
+            self._check_end(machine, partition, ends)
+            if partition.is_leader:
+                self._partition_led(partition, node.quorum.node_id)
+                if looks_closely:
+                    self._check_in_sync(node, partition)
+
+    def _check_end(self, machine: Machine, partition: Partition, ends: dict[TopicPartition, int]) -> None:
+        place, end = partition.topic_partition, partition.log.log_end_offset
+        if end < ends.get(place, 0):
             for producer in partition.log.producers.entries.values():
                 if producer.batches and producer.batches[-1].last_offset >= end:
                     raise Broken(
                         f"producers: {machine.host} knows a batch of producer {producer.producer_id} at offset "
                         f"{producer.batches[-1].last_offset} of {partition.topic_partition}, which ends at {end}"
                     )
-        self._ends[key] = end
+        ends[place] = end
 
     def _partition_led(self, partition: Partition, leader: int) -> None:
         # By id: a topic that is created again begins with its first epoch.
@@ -131,10 +141,11 @@ class Watch:
                     f"{partition.log.high_watermark} is committed"
                 )
 
-    def _check_image(self, machine: Machine, node: Node) -> None:
+    def _check_image(self, machine: Machine, node: Node) -> bool:
+        """Whether it is another one than it was."""
         image = node.metadata.image
         if self._images.get(machine.host) is image:
-            return
+            return False
         self._images[machine.host] = image
         brokers = image.cluster.brokers
         for topic in image.topics.by_name.values():
@@ -150,6 +161,7 @@ class Watch:
                     raise Broken(
                         f"coordinator: {machine.host} answers for {runtime.topic}-{index}, led by {state.leader}"
                     )
+        return True
 
     def _check_vote(self, machine: Machine, node: Node) -> None:
         election = durable_election(node)
@@ -174,8 +186,8 @@ class Watch:
             # Also one that follows already and does not serve yet.
             held = None if machine.node is None else machine.node.replicas.find(where.topic, where.partition)
             if held is not None:
-                self._ends[machine.host, where] = held.log.log_end_offset
-        have = sum(end > last for (_, place), end in self._ends.items() if place == where)
+                self._ends[machine.host][where] = held.log.log_end_offset
+        have = sum(ends.get(where, 0) > last for ends in self._ends.values())
         if have < MIN_IN_SYNC:
             raise Broken(f"acknowledged by enough: {have} replicas of {where} have offset {last}")
 

@@ -29,19 +29,14 @@ class Stuck(AssertionError):
 
 
 class Event:
-    __slots__ = ("callback", "loop", "order", "when_us")
+    __slots__ = ("callback", "loop")
 
-    def __init__(self, when_us: int, order: int, loop: SimulatedLoop, callback: Callable[[], None]) -> None:
-        self.when_us = when_us
-        self.order = order
+    def __init__(self, loop: SimulatedLoop, callback: Callable[[], None]) -> None:
         self.loop = loop
         self.callback: Callable[[], None] | None = callback
 
     def cancel(self) -> None:
         self.callback = None
-
-    def __lt__(self, other: Event) -> bool:
-        return (self.when_us, self.order) < (other.when_us, other.order)
 
 
 class Schedule:
@@ -53,33 +48,34 @@ class Schedule:
         self.steps = 0
         # Whose event was the last one.
         self.last: SimulatedLoop | None = None
-        self._events: list[Event] = []
+        # By moment and order, which no two share: tuples are compared without a call into Python.
+        self._events: list[tuple[int, int, Event]] = []
         self._order = 0
         self._at_once = 0
 
     def add(self, delay_us: int, loop: SimulatedLoop, callback: Callable[[], None]) -> Event:
         self._order += 1
-        event = Event(self.clock.now_us + max(0, delay_us), self._order, loop, callback)
-        heapq.heappush(self._events, event)
+        event = Event(loop, callback)
+        moment = self.clock.now_us
+        heapq.heappush(self._events, (moment + delay_us if delay_us > 0 else moment, self._order, event))
         return event
 
     def add_again(self, event: Event) -> None:
         """One that had to wait, now."""
         self._order += 1
-        event.when_us, event.order = self.clock.now_us, self._order
-        heapq.heappush(self._events, event)
+        heapq.heappush(self._events, (self.clock.now_us, self._order, event))
 
     def step(self) -> bool:
         """Runs the next event; False if there is none."""
         while self._events:
-            event = heapq.heappop(self._events)
+            when_us, _, event = heapq.heappop(self._events)
             if event.callback is None or not event.loop.alive:
                 continue
             if event.loop.paused:
                 event.loop.held.append(event)
                 continue
             callback, event.callback = event.callback, None
-            self._move_to(event.when_us)
+            self._move_to(when_us)
             self.steps += 1
             self.last = event.loop
             try:
@@ -105,7 +101,7 @@ class Schedule:
     def run_for(self, seconds: float) -> None:
         """Lets virtual time pass, and whatever happens in it happen."""
         end = self.clock.now_us + round(seconds * 1_000_000)
-        while self._events and self._events[0].when_us <= end:
+        while self._events and self._events[0][0] <= end:
             self.step()
         self.clock.now_us = max(self.clock.now_us, end)
 
