@@ -6,9 +6,11 @@ LISTEN ?= 127.0.0.1:9092
 DATA ?= data
 ARGS ?=
 MINUTES ?= 5
+SEEDS ?= 1:2001
+RESULTS ?= build/simulate.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast compat-java compat-kafka lint format bench bench-peers profile chaos fuzz demo generate lock setup runtime spark clean
+.PHONY: help run test test-fast compat-java compat-kafka lint format bench bench-peers profile chaos simulate fuzz demo generate lock setup runtime spark clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +53,10 @@ profile: setup ## a flame graph of the node under ROW='words from the title of a
 
 chaos: setup ## what takes minutes: long loads, kills, random bytes
 	@$(PYTEST) -q -m long tests/compat tests/chaos tests/simulation tests/spark $(ARGS)
+
+simulate: setup ## clusters of half an hour each, with faults, for SEEDS=1:2001; goes on where it was interrupted
+	@mkdir -p $(dir $(RESULTS))
+	@$(PYTHON_BIN) -m moldau simulate --minutes 30 --seeds $(SEEDS) --processes $$(nproc) --results $(RESULTS) $(ARGS)
 
 fuzz: setup ## the property tests again and again, with new examples, for MINUTES=5
 	@end=$$(( $$(date +%s) + 60 * $(MINUTES) )); \

@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 import pytest
 
-from moldau.simulation.campaign import Campaign
+from moldau.simulation.campaign import Campaign, Form
 
-REQUESTS = 40
-FAULTS = 6
+SHORT = Form(nodes=3, requests=40, faults=6)
+LONG = Form(nodes=3, minutes=30)
 
 # Seeds that failed once, by what was wrong.
 FAILED_ONCE = {
@@ -31,8 +31,8 @@ FAILED_ONCE = {
 }
 
 
-def run_clusters(seeds: range | list[int], tell: Callable[[str], None] = lambda _: None) -> None:
-    Campaign(3, REQUESTS, FAULTS, tell, time.monotonic).run(seeds)
+def run_clusters(seeds: range | list[int], tell: Callable[[str], None] = lambda _: None, form: Form = SHORT) -> None:
+    Campaign(form, tell, time.monotonic).run(seeds)
 
 
 @pytest.mark.parametrize("what", FAILED_ONCE)
@@ -44,11 +44,19 @@ def test_clusters_survive_faults() -> None:
     run_clusters(range(1, 6))
 
 
-def test_one_seed_is_one_story() -> None:
+@pytest.mark.parametrize("form", [SHORT, Form(nodes=3, minutes=5)], ids=str)
+def test_one_seed_is_one_story(form: Form) -> None:
     told: list[str] = []
     for _ in range(2):
-        run_clusters([3], told.append)
+        run_clusters([3], told.append, form)
     assert told[0] == told[1]
+
+
+def test_a_cluster_lives_for_half_an_hour() -> None:
+    told: list[str] = []
+    run_clusters([7], told.append, LONG)
+    seconds = float(told[0].partition("seconds=")[2].partition(",")[0])
+    assert seconds > 30 * 60
 
 
 @pytest.mark.long

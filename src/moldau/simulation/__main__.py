@@ -11,7 +11,7 @@ import logging
 import sys
 import time
 
-from moldau.simulation.campaign import Campaign, seeds_from
+from moldau.simulation.campaign import Campaign, Form, seeds_from, show_log
 from moldau.simulation.scenario import run_durable
 
 
@@ -28,11 +28,15 @@ def main() -> int:
     parser.add_argument("--log", default="critical", help="the node's log from this level on, to standard error")
     parser.add_argument("--nodes", type=int, default=1, help="a cluster of so many machines, from 3 on")
     parser.add_argument("--faults", type=int, default=6, help="how often something breaks in a cluster")
+    parser.add_argument(
+        "--minutes", type=float, default=0.0, help="how long a cluster lives, instead of so many faults"
+    )
     options = parser.parse_args()
-    logging.basicConfig(level=options.log.upper(), format="%(levelname)s %(name)s: %(message)s")
+    show_log(logging.getLevelNamesMapping()[options.log.upper()])
     seeds = seeds_from(options.seeds)
     if options.nodes > 1:
-        Campaign(options.nodes, options.requests, options.faults, print, time.monotonic).run(seeds)
+        form = Form(options.nodes, options.requests, options.faults, options.minutes)
+        Campaign(form, print, time.monotonic).run(seeds)
         return 0
     began = told = time.monotonic()
     cuts = acknowledged = 0

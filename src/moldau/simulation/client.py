@@ -46,6 +46,9 @@ class SimulatedClient:
             shuffled=chance.shuffle,
         )
 
+    def close(self) -> None:
+        self._network.close()
+
     def start(self, conversation: Conversation[T], seconds: float = 300.0) -> Deferred[T]:
         """Performs a conversation; it is over within `seconds` of virtual time."""
         outcome: Deferred[T] = Deferred()

@@ -26,6 +26,9 @@ _BROKER_PORT: Final = 9092
 _CONTROLLER_PORT: Final = 9093
 # How long a fault waits for the moment it is meant for.
 _LONGEST_WAIT_US: Final = 5_000_000
+# How long before and after the faults of a spell there is no calm: whoever writes is at work when they come.
+_BEFORE_SPELL: Final = 2.0
+_AFTER_SPELL: Final = 5.0
 # What a controller cannot tell from a loss of records.
 _UNCLEAN: Final = frozenset({"kill", "kill all", "wrong clock", "kill a leader alone", "kill a voter"})
 
@@ -44,6 +47,7 @@ class Faults:
         weather: Weather,
         count: int,
     ) -> None:
+        """`count` is how many there are, unless the weather says how long they go on."""
         self._machines = machines
         self._fabric = fabric
         self._loop = loop
@@ -52,6 +56,8 @@ class Faults:
         self._aim = aim
         self._weather = weather
         self._left = count
+        self._last_us: int | None = None
+        self._is_calm = False
         self._busy = 0
         # A machine has lost what it held, and not all of it has been replaced yet, as far as is known.
         self._wounded = False
@@ -85,14 +91,37 @@ class Faults:
     def over(self) -> bool:
         return self._left == 0 and self._busy == 0
 
+    @property
+    def calm(self) -> bool:
+        """Nothing is wrong, nor will be for a while."""
+        return self._is_calm and self._busy == 0
+
     def begin(self) -> None:
+        if self._weather.lasts:
+            self._last_us = self._loop.now_us + round(self._weather.lasts * 1_000_000)
         self._loop.call_later(self._between(*self._weather.rest), self._next)
+
+    def _rest(self) -> None:
+        weather = self._weather
+        if self._last_us is None or not self._chance.happens(weather.ends_spell):
+            self._loop.call_later(self._between(*weather.rest), self._next)
+            return
+        left = (self._last_us - self._loop.now_us) / 1_000_000
+        seconds = min(self._between(*weather.calm), max(left, _AFTER_SPELL + _BEFORE_SPELL))
+        self._loop.call_later(_AFTER_SPELL, lambda: self._become_calm(True))
+        self._loop.call_later(seconds - _BEFORE_SPELL, lambda: self._become_calm(False))
+        self._loop.call_later(seconds, self._next)
+
+    def _become_calm(self, calm: bool) -> None:
+        self._is_calm = calm
 
     def stop(self) -> None:
         """No further ones; what is under way ends by itself."""
         self._left = 0
 
     def _next(self) -> None:
+        if self._last_us is not None and self._loop.now_us >= self._last_us:
+            self._left = 0
         if self._left == 0:
             return
         if self._wounded and self._busy == 0 and self._healthy():
@@ -100,13 +129,16 @@ class Faults:
         if self._busy < 2:
             name = self._chance.choice(self._weather.kinds)
             if not (self._wounded and name in _UNCLEAN):
-                self._left -= 1
+                if self._last_us is None:
+                    self._left -= 1
                 self.done.append(name)
                 self._kinds[name]()
-        self.begin()
+        self._rest()
 
     def look(self) -> None:
         """After every event: whether the moment has come that somebody waits for."""
+        if not self._awaited:
+            return
         for each in list(self._awaited):
             moment, act, last = each
             machine = moment()

@@ -15,8 +15,8 @@ And at the end, when the faults are over:
 - markers: those that a producer's transactions ended with in a log come from coordinators in the order of their epochs.
 
 After each event only the node is looked at that it happened to, and its partitions only if something can have happened
-to them: something was written or cut on its disk, or it has heard of other metadata. That they are all as they should be
-is looked at after some events anyway.
+to them: something was written or cut on its disk, or it has heard of other metadata. After every few events all of them
+are looked at anyway.
 """
 
 from __future__ import annotations
@@ -79,18 +79,19 @@ class Watch:
     def look(self, last: SimulatedLoop | None = None) -> None:
         """At the node whose event was the last one, or at all."""
         for machine in self._machines:
-            node = machine.node
-            if node is None or (last is not None and machine.runtime is not None and machine.runtime.loop is not last):
-                continue
-            self._check_vote(machine, node)
+            if machine.node is not None and (last is None or machine.runtime is None or machine.runtime.loop is last):
+                self._look_at(machine, machine.node)
+
+    def _look_at(self, machine: Machine, node: Node) -> None:
+        self._check_vote(machine, node)
+        is_changed = self._changes.get(machine.host) != machine.disk.changes
+        self._changes[machine.host] = machine.disk.changes
+        if is_changed:
             _check_snapshot(machine, node)
-            if not machine.is_serving:
-                continue
+        if machine.is_serving:
             self._events += 1
-            is_told = self._check_image(machine, node)
             looks_closely = self._events % _EVENTS == 0
-            if is_told or looks_closely or self._changes.get(machine.host) != machine.disk.changes:
-                self._changes[machine.host] = machine.disk.changes
+            if self._check_image(machine, node) or looks_closely or is_changed:
                 self._check_partitions(machine, node, looks_closely)
 
     def _check_partitions(self, machine: Machine, node: Node, looks_closely: bool) -> None:
@@ -165,10 +166,10 @@ class Watch:
 
     def _check_vote(self, machine: Machine, node: Node) -> None:
         election = durable_election(node)
-        if election is None:
-            return
         disk = machine.host, machine.disks
         before = self._votes.get(disk)
+        if election is None or election is before:
+            return
         if before is not None and before.epoch == election.epoch and before.voted is not None:
             voted = None if election.voted is None else election.voted.id
             # Who knows the leader of an epoch votes for nobody else in it.

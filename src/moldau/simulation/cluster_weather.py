@@ -4,12 +4,16 @@
 patience within seconds, and a handful of faults only, chosen by the seed: a few that come again and again meet each
 other in more ways than many that come once. Among them are those that are aimed: at a leader, a coordinator, a voter,
 in the moment that cost others data.
+
+Either may last for minutes. Then faults come in spells, with calm between them in which little is written and nothing
+breaks, and the nodes are as patient as those of an operator who does not want idle ones to talk all day: what was
+parked, was fenced or fell asleep hours ago by the measure of a short run meets the next spell.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from moldau.simulation.chance import SeededRandom
@@ -55,6 +59,22 @@ _IMPATIENT: Final[Mapping[str, str]] = {
     "metadata.log.max.record.bytes.between.snapshots": "1200",
 }
 
+# Of long ones. A fetch that waits longer costs nothing else than that: what it waits for wakes it.
+_UNHURRIED: Final[Mapping[str, str]] = {
+    "replica.fetch.wait.max.ms": "5000",
+    "log.retention.check.interval.ms": "20000",
+}
+_LESS_IMPATIENT: Final[Mapping[str, str]] = {
+    **_UNHURRIED,
+    "broker.session.timeout.ms": "6000",
+    "broker.heartbeat.interval.ms": "2000",
+    "replica.fetch.wait.max.ms": "4000",
+    "replica.lag.time.max.ms": "8000",
+    "replica.fetch.backoff.ms": "500",
+    "controller.quorum.fetch.timeout.ms": "2000",
+    "controller.quorum.election.timeout.ms": "800",
+}
+
 Seconds = tuple[float, float]
 
 
@@ -74,12 +94,40 @@ class Weather:
     request_seconds: float = 15.0
     # How long producers rest, so that they write as long as there are faults.
     pace: int = 4
+    # How long who copies or reads waits, when there was nothing, before it asks again.
+    poll: int = 1
+    # How long it lasts; 0: as long as it takes to have so many faults.
+    lasts: float = 0.0
+    # How long it is calm between two spells, and how likely a spell ends with a fault.
+    calm: Seconds = (0.0, 0.0)
+    ends_spell: float = 0.0
     nodes: int = 3
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
-def draw_weather(chance: SeededRandom, nodes: int, name: str | None = None) -> Weather:
-    """`nodes` machines, or five now and then where three were asked for."""
+def draw_weather(chance: SeededRandom, nodes: int, name: str | None = None, lasts: float = 0.0) -> Weather:
+    """`nodes` machines, or five now and then where three were asked for; `lasts` so many seconds."""
+    weather = _draw(chance, nodes, name)
+    return _prolonged(weather, lasts) if lasts else weather
+
+
+def _prolonged(weather: Weather, lasts: float) -> Weather:
+    dense = weather.name == DENSE
+    patient = replace(weather, session=6.0, lag=8.0, fault=(0.2, 10.0), down=(0.1, 8.0)) if dense else weather
+    return replace(
+        patient,
+        # Whatever a spell did not show can still come: the kinds of a dense one would be too few for half an hour.
+        kinds=_MACHINES + _AIMED,
+        pace=5,
+        poll=4,
+        lasts=lasts,
+        calm=(120.0, 360.0),
+        ends_spell=0.3,
+        settings={**weather.settings, **(_LESS_IMPATIENT if dense else _UNHURRIED)},
+    )
+
+
+def _draw(chance: SeededRandom, nodes: int, name: str | None) -> Weather:
     if name is None:
         name = USUAL if chance.happens(0.25) else DENSE
     if name == USUAL:

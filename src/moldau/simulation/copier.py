@@ -14,7 +14,7 @@ from moldau.client.conversation import Ask, Conversation, Pause, retrying
 from moldau.client.coordinators import CoordinatorOf, CoordinatorType, check_code
 from moldau.client.leaders import by_topic
 from moldau.client.producing import ProducerId, deliver
-from moldau.errors import ErrorCode, KafkaError
+from moldau.errors import KafkaError
 from moldau.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from moldau.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from moldau.protocol.messages.offset_fetch import (
@@ -32,7 +32,7 @@ from moldau.protocol.messages.txn_offset_commit import (
 from moldau.protocol.records import BatchBuilder
 from moldau.simulation.chance import SeededRandom
 from moldau.simulation.ledger import Broken
-from moldau.simulation.workload import reading
+from moldau.simulation.workload import Rhythm, reading
 from moldau.types import TopicPartition
 
 _TIMEOUT_MS: Final = 20_000
@@ -53,12 +53,17 @@ class Copier:
         target: Sequence[TopicPartition],
         chance: SeededRandom,
         finished: Callable[[], bool],
+        rhythm: Rhythm,
+        poll: int,
     ) -> None:
+        """When there was nothing it waits as long as after `poll` failures."""
         self.name = name
         self._source = source
         self._target = target
         self._chance = chance
         self._finished = finished
+        self._rhythm = rhythm
+        self._poll = poll
         self._coordinator = CoordinatorOf(name, CoordinatorType.TRANSACTION)
         self._group = CoordinatorOf(name, CoordinatorType.GROUP)
         self._producer = ProducerId()
@@ -90,7 +95,7 @@ class Copier:
         if not found:
             if last:
                 return True
-            yield Pause(1, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
+            yield from self._rhythm.rest(self._poll)
             return False
         yield from self._write(found)
         yield from self._commit_offsets(after)

@@ -17,7 +17,7 @@ from moldau.client.metadata import ClusterView
 from moldau.errors import ErrorCode, KafkaError
 from moldau.simulation.chance import SeededRandom
 from moldau.simulation.ledger import Broken, Ledger
-from moldau.simulation.workload import Producer, read_back
+from moldau.simulation.workload import Producer, Rhythm, read_back
 from moldau.types import ZERO_UUID, TopicPartition
 
 TOPIC: Final = "reborn"
@@ -40,11 +40,13 @@ class Reborn:
         create: Callable[[str, int, dict[str, str]], Conversation[None]],
         delete: Callable[[str], Conversation[None]],
         away: Callable[[], bool] = lambda: True,
+        rhythm: Rhythm | None = None,
     ) -> None:
         self._chance = chance
         self._create = create
         self._delete = delete
         self._away = away
+        self._rhythm = rhythm or Rhythm(chance, lambda: False)
         self._ledger: Ledger | None = None
         self._compacted = False
         self._deleted_up_to = 0
@@ -63,7 +65,7 @@ class Reborn:
                 for _ in range(_PATIENCE):
                     if self._away():
                         break
-                    yield Pause(2, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
+                    yield from self._rhythm.rest(2)
                 yield from self._delete(TOPIC)
 
     def _live(self, name: str) -> Conversation[None]:

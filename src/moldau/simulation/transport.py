@@ -68,11 +68,14 @@ class SimulatedTransport:
         if self._paused:
             self._paused = False
             self._announce = None
-            self.loop.call_soon(self._deliver)
+            # What arrives later is delivered when it does.
+            if self._received:
+                self.loop.call_soon(self._deliver)
 
     def announce(self, told: Callable[[bytes], None]) -> None:
         self._announce = told
-        self.loop.call_soon(self._tell_next)
+        if self._received:
+            self.loop.call_soon(self._tell_next)
 
     def close(self, reason: str | None = None) -> None:
         if not self.is_open:

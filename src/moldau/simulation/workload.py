@@ -23,6 +23,10 @@ from moldau.types import NO_SEQUENCE, TopicPartition
 
 CODECS: Final = (Compression.NONE, Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ4)
 _BATCH_BYTES: Final = 1 << 20
+# Of a second of calm, how likely something is done in it.
+_WORKS_IN_CALM: Final = 0.02
+# Failures after which a client waits a second.
+_A_SECOND: Final = 6
 
 
 class Read(NamedTuple):
@@ -32,6 +36,20 @@ class Read(NamedTuple):
     following: int
     high_watermark: int
     leader_epoch: int
+
+
+class Rhythm:
+    """When programs work: always, and where there is calm only now and then in it."""
+
+    def __init__(self, chance: SeededRandom, calm: Callable[[], bool]) -> None:
+        self._chance = chance
+        self._calm = calm
+
+    def rest(self, attempt: int) -> Conversation[None]:
+        """As long as after so many failures, and then until it is time to work."""
+        yield Pause(attempt, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
+        while self._calm() and not self._chance.happens(_WORKS_IN_CALM):
+            yield Pause(_A_SECOND, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
 
 
 class Producer:
@@ -68,12 +86,21 @@ class Producer:
         self._numbers = 0
 
     def run(self, requests: int) -> Conversation[None]:
-        if self._idempotent:
-            self._producer = yield from init_producer_id()
+        yield from self._begin()
         for _ in range(requests):
             if self._chance.happens(self._leisure):
                 yield Pause(self._rest, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
             yield from self._request()
+
+    def run_while(self, lasts: Callable[[], bool], rhythm: Rhythm) -> Conversation[None]:
+        yield from self._begin()
+        while lasts():
+            yield from rhythm.rest(self._rest)
+            yield from self._request()
+
+    def _begin(self) -> Conversation[None]:
+        if self._idempotent:
+            self._producer = yield from init_producer_id()
 
     def _request(self) -> Conversation[None]:
         chosen = [where for where in self._partitions if self._chance.happens(0.6)] or self._partitions[:1]

@@ -75,8 +75,10 @@ class World:
         )
 
     def run_until(self, done: Callable[[], bool], seconds: float = 600.0) -> None:
+        check = self.check
+
         def finished() -> bool:
-            self.check()
+            check()
             return done()
 
         self.schedule.run_until(finished, seconds)
@@ -92,7 +94,7 @@ class World:
             record = self._tracebacks.records[0]
             raise Violation(f"a traceback was logged: {record.getMessage()}") from (record.exc_info or (0, None))[1]
         for machine in self.machines:
-            if machine.failure is not None:
+            if machine.has_ended and machine.failure is not None:
                 raise Violation(f"{machine.host} ended by itself: {machine.failure}") from machine.failure
 
 
@@ -169,7 +171,7 @@ class Machine:
     @property
     def has_ended(self) -> bool:
         """Whether its last node ended by itself, or did not start."""
-        return (self._failure or (self.node and self.node.failure)) is not None
+        return self._failure is not None or (self.node is not None and self.node.failure is not None)
 
     def start(self) -> None:
         runtime = self.runtime = self._world.process(self.host, self.disk, self.ahead_ms)
