@@ -29,6 +29,10 @@ FAILED_ONCE = {
     "a log without records behind its snapshot, in an earlier epoch": (803,),
     "an in-sync replica that finds out that it lost its beginning": (1006,),
 }
+# The same of clusters that live for half an hour.
+FAILED_ONCE_LONG = {
+    "a broker that is cut off refuses for a deleted topic, by the settings that one had": (10005,),
+}
 
 
 def run_clusters(seeds: range | list[int], tell: Callable[[str], None] = lambda _: None, form: Form = SHORT) -> None:
@@ -38,6 +42,11 @@ def run_clusters(seeds: range | list[int], tell: Callable[[str], None] = lambda 
 @pytest.mark.parametrize("what", FAILED_ONCE)
 def test_what_failed_once_is_repaired(what: str) -> None:
     run_clusters(list(FAILED_ONCE[what]))
+
+
+@pytest.mark.parametrize("what", FAILED_ONCE_LONG)
+def test_what_failed_once_in_half_an_hour_is_repaired(what: str) -> None:
+    run_clusters(list(FAILED_ONCE_LONG[what]), form=LONG)
 
 
 def test_clusters_survive_faults() -> None:

@@ -73,7 +73,9 @@ class Reborn:
         self._ledger = ledger = Ledger()
         keys = 3 if self._compacted else 0
         yield from retrying(self._learn_id, final=())
-        producer = Producer(name, [WHERE], ledger, self._chance.fork(name), keys=keys, leisure=0.3)
+        producer = Producer(
+            name, [WHERE], ledger, self._chance.fork(name), keys=keys, leisure=0.3, topic_id=self._last_id
+        )
         yield from producer.run(self._chance.between(1, 8))
         self.acknowledged += ledger.acknowledged
         if not self._compacted and self._chance.happens(0.6):

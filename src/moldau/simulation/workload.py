@@ -19,7 +19,7 @@ from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.records import BatchBuilder, Compression
 from moldau.simulation.chance import SeededRandom
 from moldau.simulation.ledger import Found, Ledger
-from moldau.types import NO_SEQUENCE, TopicPartition
+from moldau.types import NO_SEQUENCE, TopicPartition, Uuid
 
 CODECS: Final = (Compression.NONE, Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ4)
 _BATCH_BYTES: Final = 1 << 20
@@ -68,9 +68,11 @@ class Producer:
         leisure: float = 0.0,
         rest: int = 0,
         acknowledged: Callable[[TopicPartition, int], None] = lambda where, last: None,
+        topic_id: Uuid | None = None,
     ) -> None:
         """`keys` makes it write that many different keys, `leisure` how often it rests before a request, as long as a
-        client would after so many failures (`rest`). `acknowledged` hears of the last offset of each batch that was."""
+        client would after so many failures (`rest`). `acknowledged` hears of the last offset of each batch that was.
+        `topic_id` is whom it means, where there was another topic of that name."""
         self.name = name
         self._partitions = partitions
         self._ledger = ledger
@@ -81,6 +83,7 @@ class Producer:
         self._leisure = leisure
         self._rest = rest
         self._acknowledged = acknowledged
+        self._topic_id = topic_id
         self._producer = ProducerId()
         self._sequences: dict[TopicPartition, int] = {}
         self._numbers = 0
@@ -114,12 +117,23 @@ class Producer:
                 if not isinstance(result, KafkaError):
                     self._ledger.partition(where).acknowledge(values[where], result)
                     self._acknowledged(where, result + len(values[where]) - 1)
-                elif not result.retriable:
+                elif not result.retriable and not (yield from self._meant_another(where)):
                     raise result
                 elif self._idempotent:
                     open_batches[where] = batches[where]
             if open_batches:
                 yield Pause(0, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
+
+    def _meant_another(self, where: TopicPartition) -> Conversation[bool]:
+        """Whether those records were for a deleted topic of that name: a broker that is cut off has not heard that it
+        was, tells clients of it, and refuses what that one would not have taken."""
+        if self._topic_id is None:
+            return False
+        view: ClusterView = yield Learn([where.topic])
+        if view.topic(where.topic).id == self._topic_id:
+            return False
+        yield from retrying(lambda: _learn_anew(where.topic), final=())
+        return True
 
     def _new_values(self, where: TopicPartition) -> list[bytes]:
         account = self._ledger.partition(where)
@@ -149,6 +163,10 @@ class Producer:
             producer_epoch=self._producer.epoch,
             base_sequence=sequence if self._idempotent else NO_SEQUENCE,
         )
+
+
+def _learn_anew(topic: str) -> Conversation[None]:
+    yield Learn([topic], anew=True)
 
 
 def read_back(where: TopicPartition) -> Conversation[tuple[int, list[Found]]]:
