@@ -358,6 +358,9 @@ class Fetcher:
                 exc_info=None if isinstance(error, MoldauError) else error,
             )
             following.resume_at = self._backoff()
+        elif not following.is_forced:
+            # It goes on elsewhere with nothing in it, and is not fetched before that is on disk.
+            self._fetchers.took(following.partition)
         self.wake()
 
 

@@ -277,9 +277,11 @@ def test_a_lost_disk_is_filled_again(make: Any) -> None:
     assert cluster.brokers[2].log.log_end_offset == 5
 
 
-def test_a_follower_behind_the_leaders_start_begins_there(make: Any) -> None:
+@pytest.mark.parametrize("promise", [{}, {"flush_messages": "1"}], ids=["loose", "durable"])
+def test_a_follower_behind_the_leaders_start_begins_there(make: Any, promise: dict[str, str]) -> None:
+    """Where nothing is fetched that is not on disk, an empty log that begins later is forced like any other."""
     cluster = make(2, min_insync_replicas="1", log_retention_ms="-1")
-    cluster.create((1, 2), internal_segment_bytes="200")
+    cluster.create((1, 2), internal_segment_bytes="200", **promise)
     cluster.brokers[1].produce(b"0" * 100)
     cluster.converge()
     cluster.crash(2)
