@@ -94,6 +94,9 @@ def test_settings_of_a_topic(moldau: RunMoldau, topic: str) -> None:
     assert set(configs["cleanup.policy"]["value"].split(",")) == {"compact", "delete"}
     assert configs["segment.bytes"]["source"] == "DEFAULT"
     moldau("configs", "unset", "--topic", topic, "retention.ms", "cleanup.policy")
+    # Not even what is stored for all brokers and is the default: min.insync.replicas.
+    assert moldau("configs", "describe", "--topic", topic).stdout == b""
+    assert b"min.insync.replicas" in moldau("configs", "describe", "--all-brokers").stdout
     assert moldau("configs", "describe", "--topic", topic, "retention.ms").stdout.split()[-3:-1] == [
         b"604800000",
         b"default",

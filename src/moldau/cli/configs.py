@@ -80,7 +80,7 @@ def _describe(options: Namespace) -> None:
     with connect(options) as cluster:
         configs = cluster.run(describe_configs(resource, options.settings or None, documentation=options.json))
     if not options.all and not options.settings:
-        configs = [config for config in configs if not config.is_default]
+        configs = [config for config in configs if _differs(config, resource)]
     if options.json:
         print_json([_config_json(config) for config in configs])
     elif configs:
@@ -92,6 +92,16 @@ def _describe(options: Namespace) -> None:
         raise Failure(f"The broker knows no setting {', '.join(options.settings)} of {resource}.")
     else:
         note(f"Every setting of {resource} has its default value; --all shows them.")
+
+
+def _differs(config: ConfigValue, resource: ConfigResource) -> bool:
+    """Every cluster has what its first controller wrote down for all brokers; where that is the default, it says
+    nothing about this topic or broker."""
+    from moldau.client.admin.configs import ConfigSource
+
+    if config.source is not ConfigSource.ALL_BROKERS or not resource.name:
+        return not config.is_default
+    return all(value != config.value for _, value, source in config.synonyms if source is ConfigSource.DEFAULT)
 
 
 def _shown(config: ConfigValue) -> str:
