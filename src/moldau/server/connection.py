@@ -21,14 +21,13 @@ from moldau.errors import MoldauError, ProtocolError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.wire import Reader
 from moldau.runtime.ports import Chunk, Transport
+from moldau.security.principal import ANONYMOUS, Principal
 from moldau.server.dispatch import DECLINED, DispatchTable, Route
 
 if TYPE_CHECKING:
     from moldau.server.request_channel import RequestChannel
 
 logger = logging.getLogger("moldau.server")
-
-ANONYMOUS = "User:ANONYMOUS"
 
 # API key and version as one number, correlation id, length of the client id.
 _HEADER = Struct(">Iih")
@@ -71,7 +70,7 @@ class Connection:
         self.transport = transport
         self.peer = transport.peer
         self.listener_name = listener_name
-        self.principal = ANONYMOUS
+        self.principal: Principal = ANONYMOUS
         self.client_id: str | None = None
         # As it stood in the last request, with its length: as long as it stays the same it need not be read again.
         self.client_bytes = b""

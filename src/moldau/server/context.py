@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from moldau.replica.log_moves import LogMoves
     from moldau.replica.manager import ReplicaManager
     from moldau.runtime.ports import Runtime
+    from moldau.security.principal import Principal
     from moldau.server.connection import Connection
     from moldau.server.controller_channel import ControllerChannel
     from moldau.server.fetch_sessions import FetchSessions
@@ -105,7 +106,7 @@ class RequestContext:
         return self.connection.peer
 
     @property
-    def principal(self) -> str:
+    def principal(self) -> Principal:
         return self.connection.principal
 
 

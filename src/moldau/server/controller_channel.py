@@ -25,7 +25,7 @@ from moldau.protocol.message import Message
 from moldau.protocol.messages.create_topics import CreateTopicsResponse
 from moldau.raft.quorum import MetadataQuorum
 from moldau.runtime.ports import Clock, Loop, Random, TimerHandle
-from moldau.server.connection import ANONYMOUS
+from moldau.security.principal import ANONYMOUS
 from moldau.server.context import RequestContext, Services
 from moldau.server.dispatch import DispatchTable
 from moldau.server.envelopes import answer_in, seal

@@ -16,6 +16,7 @@ from moldau.protocol.messages.default_principal_data import DefaultPrincipalData
 from moldau.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from moldau.protocol.messages.request_header import RequestHeader
 from moldau.protocol.wire import Reader
+from moldau.security.principal import Principal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import DispatchTable
 
@@ -42,7 +43,7 @@ class ForwardedConnection:
 
     __slots__ = ("_carrier", "client_id", "listener_name", "peer", "principal", "software")
 
-    def __init__(self, carrier: Any, principal: str, host: str, client_id: str | None) -> None:
+    def __init__(self, carrier: Any, principal: Principal, host: str, client_id: str | None) -> None:
         self._carrier = carrier
         self.listener_name: str = carrier.listener_name
         self.principal = principal
@@ -66,8 +67,8 @@ def seal(context: RequestContext, request: Message) -> EnvelopeRequest:
         correlation_id=context.correlation_id,
         client_id=context.client_id,
     ).encode(request_header_version(context.api_key, context.version))
-    kind, _, name = context.principal.partition(":")
-    principal = DefaultPrincipalData(type=kind, name=name, token_authenticated=False)
+    kind, name, by_token = context.principal
+    principal = DefaultPrincipalData(type=kind, name=name, token_authenticated=by_token)
     return EnvelopeRequest(
         request_data=header + request.encode(context.version),
         request_principal=_VERSION.pack(_PRINCIPAL_VERSION) + principal.encode(_PRINCIPAL_VERSION),
@@ -118,7 +119,8 @@ def client_of(envelope: EnvelopeRequest, carrier: Any, client_id: str | None) ->
     except ProtocolError:
         raise KafkaError(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE) from None
     host = unpacked_host(envelope.client_host_address)
-    return ForwardedConnection(carrier, f"{principal.type}:{principal.name}", host, client_id)
+    who = Principal(principal.type, principal.name, principal.token_authenticated)
+    return ForwardedConnection(carrier, who, host, client_id)
 
 
 def packed_host(host: str) -> bytes:

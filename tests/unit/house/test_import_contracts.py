@@ -24,6 +24,7 @@ UPWARD = [
     ("protocol.wire", "moldau.storage.segment"),
     ("timeline.deferred_queue", "moldau.storage.log"),
     ("links.link", "moldau.client.network"),
+    ("security.principal", "moldau.metadata.image"),
     ("links.peers", "moldau.raft.quorum"),
     ("protocol.wire", "moldau.links.addresses"),
     ("storage.log", "moldau.raft.raft_quorum"),
@@ -40,6 +41,7 @@ SIDEWAYS = [
     ("config.topic", "moldau.metrics.registry"),
     ("metrics.registry", "moldau.config.definition"),
     ("storage.log", "moldau.metadata.image"),
+    ("security.principal", "moldau.links.link"),
     ("metadata.image", "moldau.storage.segment"),
     ("replica.manager", "moldau.coordinator.runtime"),
     ("coordinator.runtime", "moldau.replica.manager"),
@@ -85,6 +87,7 @@ PAST_THE_PORTS = [
 ]
 OUTSIDE_WORLD = [
     ("storage.log", "datetime"),
+    ("security.principal", "time"),
     ("server.apis.produce", "os"),
     ("storage.segment", "pathlib"),
     ("storage.recovery", "io"),

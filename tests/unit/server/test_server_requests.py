@@ -21,6 +21,7 @@ from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersion
 from moldau.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from moldau.protocol.messages.produce import ProduceRequest
+from moldau.security.principal import ANONYMOUS
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import DECLINED, Api, DispatchTable, route_key
 
@@ -91,7 +92,7 @@ def test_a_request_is_answered_with_its_correlation_id(serve: Serve, version: in
     assert context.api_key == ApiKey.FIND_COORDINATOR
     assert context.client_id == "test"
     assert context.listener_name == "PLAINTEXT"
-    assert context.principal == "User:ANONYMOUS"
+    assert context.principal == ANONYMOUS
     assert context.peer == client.socket.getsockname()
 
 

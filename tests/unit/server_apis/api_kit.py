@@ -20,6 +20,7 @@ from moldau.metadata.image import MetadataImage
 from moldau.metadata.producer_id_pool import ProducerIdPool
 from moldau.protocol.api import RESPONSES
 from moldau.protocol.message import Message
+from moldau.security.principal import ANONYMOUS
 from moldau.server.apis.table import CONTROLLER_APIS
 from moldau.server.context import RequestContext, Services
 from moldau.server.controller_channel import ControllerChannel
@@ -36,7 +37,7 @@ class OneListener:
         self.table = table
         self.listener_name = listener_name
         self.peer = ("127.0.0.1", 50000)
-        self.principal = "User:ANONYMOUS"
+        self.principal = ANONYMOUS
 
 
 class OnlyRandom:
