@@ -109,3 +109,11 @@ def test_a_traceback_is_found_though_no_log_is_shown(monkeypatch: pytest.MonkeyP
             logging.getLogger("moldau.server").exception("surprised")
         with pytest.raises(Violation, match="surprised"):
             world.check()
+
+
+def test_a_program_with_handlers_of_its_own_keeps_them_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = logging.NullHandler()
+    monkeypatch.setattr(logging.getLogger(), "handlers", [theirs])
+    campaign.show_log(logging.CRITICAL + 1)
+    assert logging.getLogger().handlers == [theirs]
+    assert theirs.level == logging.NOTSET

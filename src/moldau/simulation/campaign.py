@@ -24,10 +24,14 @@ def seeds_from(text: str) -> range:
 
 
 def show_log(level: int) -> None:
-    """The nodes' log from this level on. What is not shown is still said: a world finds tracebacks in it."""
-    logging.basicConfig(level=min(level, logging.WARNING), format="%(levelname)s %(name)s: %(message)s")
-    for handler in logging.getLogger().handlers:
-        handler.setLevel(level)
+    """The nodes' log from this level on. What is not shown is still said: a world finds tracebacks in it.
+
+    A program that has handlers of its own keeps them, and their levels, as they are."""
+    shown = logging.StreamHandler()
+    shown.setLevel(level)
+    logging.basicConfig(
+        level=min(level, logging.WARNING), format="%(levelname)s %(name)s: %(message)s", handlers=[shown]
+    )
 
 
 @dataclass(frozen=True, slots=True)
