@@ -32,6 +32,8 @@ FAILED_ONCE = {
 # The same of clusters that live for half an hour.
 FAILED_ONCE_LONG = {
     "a broker that is cut off refuses for a deleted topic, by the settings that one had": (10005,),
+    "a broker that is cut off shows what a deleted topic held": (20016,),
+    "a node that ended by itself, and was started again on the full disk": (20094,),
 }
 
 

@@ -17,7 +17,7 @@ from moldau.client.metadata import ClusterView
 from moldau.errors import ErrorCode, KafkaError
 from moldau.simulation.chance import SeededRandom
 from moldau.simulation.ledger import Broken, Ledger
-from moldau.simulation.workload import Producer, Rhythm, read_back
+from moldau.simulation.workload import Producer, Rhythm, read_back_of
 from moldau.types import ZERO_UUID, TopicPartition
 
 TOPIC: Final = "reborn"
@@ -110,7 +110,7 @@ class Reborn:
         if self._ledger is None:
             return
         account = self._ledger.partition(WHERE)
-        start, found = yield from retrying(lambda: read_back(WHERE), final=())
+        start, found = yield from retrying(lambda: read_back_of(self._last_id, WHERE), final=())
         if start > self._deleted_up_to:
             raise Broken(f"loss in {WHERE}: it begins at offset {start}, after {self._deleted_up_to}")
         if self._compacted:

@@ -174,30 +174,58 @@ def read_back(where: TopicPartition) -> Conversation[tuple[int, list[Found]]]:
 
     Where that is, is asked for: a new leader that does not know it yet says so there, and shows less to those who read.
     """
-    ends = {}
-    for which in (EARLIEST, LATEST):
-        found_offset = (yield from list_offsets({where: which}))[where]
-        if not isinstance(found_offset, FoundOffset):
-            raise found_offset
-        ends[which] = found_offset.offset
+    start, end = yield from _ends(where)
     found: list[Found] = []
-    position = ends[EARLIEST]
-    while position < ends[LATEST]:
+    position = start
+    while position < end:
         read = yield from retrying(reading(where, position), final=())
         found += read.records
         if read.following == position:
             yield Pause(0, KafkaError(ErrorCode.REQUEST_TIMED_OUT))
         position = read.following
-    return ends[EARLIEST], found
+    return start, found
+
+
+def read_back_of(topic_id: Uuid, where: TopicPartition) -> Conversation[tuple[int, list[Found]]]:
+    """The same where there was another topic of that name: a broker that is cut off has not heard that it was deleted,
+    and shows what it held. To be tried again from the beginning: where a log ends is asked by name."""
+    view: ClusterView = yield Learn([where.topic])
+    if view.topic(where.topic).id != topic_id:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"{where.topic} is still the topic of an earlier life.")
+    start, end = yield from _ends(where)
+    found: list[Found] = []
+    position = start
+    while position < end:
+        read = yield from reading(where, position, topic_id=topic_id)()
+        found += read.records
+        if read.following == position:
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"{where} shows nothing at {position}, and ends at {end}.")
+        position = read.following
+    return start, found
+
+
+def _ends(where: TopicPartition) -> Conversation[tuple[int, int]]:
+    ends = []
+    for which in (EARLIEST, LATEST):
+        found_offset = (yield from list_offsets({where: which}))[where]
+        if not isinstance(found_offset, FoundOffset):
+            raise found_offset
+        ends.append(found_offset.offset)
+    return ends[0], ends[1]
 
 
 def reading(
-    where: TopicPartition, position: int, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    where: TopicPartition,
+    position: int,
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    topic_id: Uuid | None = None,
 ) -> Callable[[], Conversation[Read]]:
     """The records from a position on, as many as come in one answer."""
 
     def attempt() -> Conversation[Read]:
         view: ClusterView = yield Learn([where.topic])
+        if topic_id is not None and view.topic(where.topic).id != topic_id:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
         limits = FetchLimits(max_wait_ms=0, partition_bytes=64 * 1024)
         response: Any = yield fetch_request(view, {where: position}, limits, isolation, view.leader(where))
         answers = read_fetch(view, {where: position}, response, isolation)

@@ -174,6 +174,8 @@ class Machine:
         return self._failure is not None or (self.node is not None and self.node.failure is not None)
 
     def start(self) -> None:
+        # One that ended by itself leaves no listener behind either.
+        self._died()
         runtime = self.runtime = self._world.process(self.host, self.disk, self.ahead_ms)
         runtime.loop.on_power_cut = self._power_is_gone
         self.lives += 1
