@@ -77,7 +77,7 @@ def test_commands_through_tls(bootstrap: str, certificates: Certificates, tmp_pa
             ["topics", "describe"],
         ):
             run(*words, "--command-config", str(file))
-            run(*words, MOLDAU_COMMAND_CONFIG=str(file))
+            run(*words, MOLDAU_CONFIG=str(file))
 
 
 def test_whom_a_command_does_not_trust(bootstrap: str, certificates: Certificates) -> None:

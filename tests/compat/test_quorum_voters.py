@@ -119,7 +119,7 @@ def test_fixed_voters_are_upgraded(nodes: Nodes) -> None:
     nodes.wait_for_voters(1, 2, 3)
     nodes.run("quorum", "remove", "3")
     nodes.wait_for_voters(1, 2)
-    nodes.run("quorum", "add", "--config", str(nodes[3].properties))
+    nodes.run("quorum", "add", "--server", str(nodes[3].properties))
     nodes.wait_for_voters(1, 2, 3)
     nodes[nodes.quorum()["leader"]].kill()
     nodes.write("afterwards")

@@ -1,17 +1,21 @@
 """How a command reaches a cluster: where it begins, whom it trusts, who it is. The same options for every command.
 
-`--command-config` is the file that Kafka's own tools take, `-X` the way of kcat; the other options are shorthand for
-single properties, and go before what the file says. A password is taken from a file, from the environment or from the
-terminal, never from the command line, which everybody on the machine can read.
+`--config` names the file that Kafka's own tools take as `--command-config`, `-X` is the way of kcat; the other options
+are shorthand for single properties, and go before what the file says. Who always talks to the same clusters keeps such
+files as profiles, in a directory of his own; the one called default is used where nothing else is named. A password is
+taken from a file, from the environment or from the terminal, never from the command line, which everybody on the
+machine can read.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Action, ArgumentParser, Namespace
+from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from moldau.cli.arguments import checked, key_value
 from moldau.cli.failure import USAGE, Failure
@@ -24,7 +28,9 @@ if TYPE_CHECKING:
 
 DEFAULT_BOOTSTRAP: Final = "127.0.0.1:9092"
 
-CONFIG_VARIABLE: Final = "MOLDAU_COMMAND_CONFIG"
+BOOTSTRAP_VARIABLE: Final = "MOLDAU_BOOTSTRAP"
+CONFIG_VARIABLE: Final = "MOLDAU_CONFIG"
+PROFILE_VARIABLE: Final = "MOLDAU_PROFILE"
 PASSWORD_VARIABLE: Final = "MOLDAU_PASSWORD"
 KEY_PASSWORD_VARIABLE: Final = "MOLDAU_KEY_PASSWORD"
 
@@ -50,14 +56,36 @@ _TO_ASK_FOR: Final = {
 _OURS: Final = ("bootstrap.servers", "client.id")
 
 
-def add_connection(parser: ArgumentParser, *, timeout: bool = True) -> None:
+class SettingOrConnection(Action):
+    """`--config` of a command that sets something: NAME=VALUE is a setting, as for Kafka's tool of that name; anything
+    else is the file it is for all other commands."""
+
+    def __call__(
+        self,
+        parser: ArgumentParser,
+        namespace: Namespace,
+        values: str | Sequence[Any] | None,
+        option: str | None = None,
+    ) -> None:
+        assert isinstance(values, str)
+        if "=" in values:
+            name, _, value = values.partition("=")
+            setattr(namespace, self.dest, [*getattr(namespace, self.dest), (name.strip(), value.strip())])
+        elif Path(values).is_file():
+            namespace.client_config = values
+        else:
+            parser.error(f"argument --config: {values!r} is not of the form NAME=VALUE, and there is no such file")
+
+
+def add_connection(parser: ArgumentParser, *, timeout: bool = True, own_config: bool = False) -> None:
+    """`own_config`: the command has a --config already (`SettingOrConnection`)."""
     group = parser.add_argument_group("connection")
     group.add_argument(
         "-b",
         "--bootstrap",
         "--bootstrap-server",
         metavar="HOST:PORT,...",
-        help=f"brokers to start from (default {DEFAULT_BOOTSTRAP}, or bootstrap.servers of --command-config)",
+        help=f"brokers to start from (default: {BOOTSTRAP_VARIABLE}, what --config says, {DEFAULT_BOOTSTRAP})",
     )
     if timeout:
         group.add_argument(
@@ -68,9 +96,16 @@ def add_connection(parser: ArgumentParser, *, timeout: bool = True) -> None:
             help="how long to keep trying, as in 30s or 2m (default 30s)",
         )
     group.add_argument(
+        *(() if own_config else ("--config",)),
         "--command-config",
+        dest="client_config",
         metavar="FILE",
         help=f"properties of a Kafka client, as Kafka's tools take them (default: the file in {CONFIG_VARIABLE})",
+    )
+    group.add_argument(
+        "--profile",
+        metavar="NAME",
+        help=f"such a file kept as NAME.properties in {shown_profiles()} (default: {PROFILE_VARIABLE}, or default)",
     )
     group.add_argument(
         "-X",
@@ -116,10 +151,10 @@ def client_properties(options: Namespace) -> tuple[dict[str, str], Security]:
 
 
 def _given(options: Namespace) -> dict[str, str]:
-    properties = _from_file(options.command_config or os.environ.get(CONFIG_VARIABLE) or None)
+    properties = _from_file(_file_of(options))
     for name, value in options.properties:
         if name in _SECRETS:
-            where = f"--command-config, --password-file or {PASSWORD_VARIABLE}"
+            where = f"--config, --password-file or {PASSWORD_VARIABLE}"
             raise Failure(f"Everybody can read the command line: {name} belongs into {where}.", USAGE)
         properties[_known(name, "-X", strict=True)] = value
     for option, (name, hidden) in _SHORTHAND.items():
@@ -130,11 +165,47 @@ def _given(options: Namespace) -> dict[str, str]:
     _add_passwords(properties, options)
     if options.bootstrap is not None:
         properties["bootstrap.servers"] = options.bootstrap
+    elif options.client_config is None and options.profile is None and os.environ.get(BOOTSTRAP_VARIABLE):
+        # What was named for this one command says more than what holds for all.
+        properties["bootstrap.servers"] = os.environ[BOOTSTRAP_VARIABLE]
     properties.setdefault("bootstrap.servers", DEFAULT_BOOTSTRAP)
     return properties
 
 
-def _from_file(path: str | None) -> dict[str, str]:
+def _file_of(options: Namespace) -> str | Path | None:
+    """What was named for this command before what is named for all, and a file before a profile."""
+    if options.client_config is not None and options.profile is not None:
+        raise Failure("--config and --profile both name a file of properties; one is enough.", USAGE)
+    if options.client_config is not None:
+        return str(options.client_config)
+    if options.profile is not None:
+        return _profile(options.profile)
+    if os.environ.get(CONFIG_VARIABLE):
+        return os.environ[CONFIG_VARIABLE]
+    if os.environ.get(PROFILE_VARIABLE):
+        return _profile(os.environ[PROFILE_VARIABLE])
+    usual = profiles() / "default.properties"
+    return usual if usual.is_file() else None
+
+
+def profiles() -> Path:
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "moldau"
+
+
+def shown_profiles() -> str:
+    return "$XDG_CONFIG_HOME/moldau" if os.environ.get("XDG_CONFIG_HOME") else "~/.config/moldau"
+
+
+def _profile(name: str) -> Path:
+    path = profiles() / f"{name}.properties"
+    if "/" in name or not path.is_file():
+        there = sorted(each.stem for each in profiles().glob("*.properties")) if profiles().is_dir() else []
+        known = f"there are {', '.join(there)}" if there else "there is none"
+        raise Failure(f"There is no profile {name} in {shown_profiles()}; {known}.", USAGE)
+    return path
+
+
+def _from_file(path: str | Path | None) -> dict[str, str]:
     if path is None:
         return {}
     from moldau.config.definition import ConfigError
@@ -145,7 +216,7 @@ def _from_file(path: str | None) -> dict[str, str]:
             given = decode_properties(file.read())
     except ConfigError as error:
         raise Failure(f"{path}: {error}.", USAGE) from None
-    return {_known(name, path, strict=False): value for name, value in given.items()}
+    return {_known(name, str(path), strict=False): value for name, value in given.items()}
 
 
 def _known(name: str, where: str, *, strict: bool) -> str:

@@ -39,6 +39,17 @@ COMMANDS: Final = {
     "version": Command("moldau.cli.version", "show the version and what it runs on"),
 }
 
+_START_ONE: Final = "Start one with `moldau start`."
+# What to do where no broker answers, by how the reason begins.
+_ADVICE: Final = {
+    "a frame of": "What listens there does not speak Kafka's protocol.",
+    "the connection was closed before an answer": "It may want TLS: --security-protocol SSL or SASL_SSL.",
+    "the connection was closed during the TLS handshake": "It may not speak TLS: --security-protocol PLAINTEXT.",
+    "timed out": "It takes connections and says nothing; is it a broker?",
+    "Name or service not known": "Is the name right?",
+    "Temporary failure in name resolution": "Is the name right?",
+}
+
 _DESCRIPTION = "Kafka, in Python: a broker that any Kafka client talks to, and the tools around it."
 
 _EPILOG = f"""\
@@ -51,8 +62,8 @@ a first walk:
   moldau log dump data/rivers-0 --records --verify
 
 `moldau COMMAND --help` explains a command. Commands that talk to a cluster take --bootstrap HOST:PORT
-(default 127.0.0.1:9092), --command-config FILE and more for TLS and SASL and, where they print tables,
---json for machines.
+(default 127.0.0.1:9092), --config FILE with the properties of a Kafka client and more for TLS and SASL and,
+where they print tables, --json for machines.
 
 {EXIT_STATUSES}"""
 
@@ -139,7 +150,10 @@ def _is_no_broker(error: MoldauError) -> bool:
 
 def _with_advice(error: MoldauError) -> str:
     text = str(error)
-    return f"{text} Start one with `moldau start`." if _is_no_broker(error) else text
+    if not _is_no_broker(error):
+        return text
+    reason = getattr(error, "reason", None) or ""
+    return f"{text} {next((advice for begin, advice in _ADVICE.items() if reason.startswith(begin)), _START_ONE)}"
 
 
 def _os_sentence(error: OSError) -> str:

@@ -30,7 +30,7 @@ _ADD_HELP = """\
 The controller has to run already and to follow the quorum; `moldau quorum describe` shows it as an observer.
 
 examples:
-  moldau quorum add --config controller.properties        on its machine: its settings and disk say all there is
+  moldau quorum add --server controller.properties        on its machine: its settings and disk say all there is
   moldau quorum add 4 --directory-id 3kZ... --endpoint CONTROLLER://node-4:9093"""
 
 
@@ -40,7 +40,7 @@ def configure(parser: ArgumentParser) -> None:
     describe = add_subcommand(commands, "describe", _describe, "show leader, voters and observers, and their lag")
     add = add_subcommand(commands, "add", _add, "let a controller vote", _ADD_HELP)
     add.add_argument("id", metavar="ID", nargs="?", type=at_least(0), help="node.id of the controller")
-    add.add_argument("--config", metavar="FILE", help="its server.properties; its disk is looked at for the rest")
+    add.add_argument("--server", metavar="FILE", help="its server.properties; its disk is looked at for the rest")
     add.add_argument("--directory-id", metavar="ID", type=checked(uuid_from_text), help="of its metadata log directory")
     add.add_argument(
         "--endpoint",
@@ -137,10 +137,10 @@ def _add(options: Namespace) -> None:
     from moldau.client.admin import describe_cluster
     from moldau.client.admin.quorum import add_voter
 
-    if options.config is not None:
-        voter, directory, endpoints = _from_files(options.config)
+    if options.server is not None:
+        voter, directory, endpoints = _from_files(options.server)
     elif options.id is None or options.directory_id is None or not options.endpoint:
-        raise Failure("Give --config, or the ID with --directory-id and --endpoint.", USAGE)
+        raise Failure("Give --server, or the ID with --directory-id and --endpoint.", USAGE)
     else:
         voter, directory, endpoints = options.id, options.directory_id, options.endpoint
     with connect(options) as cluster:

@@ -10,8 +10,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, at_least, key_value
-from moldau.cli.connection import add_connection, connect
+from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, at_least
+from moldau.cli.connection import SettingOrConnection, add_connection, connect
 from moldau.cli.elections import configure_elect_leaders
 from moldau.cli.failure import DONE, FAILED, Failure
 from moldau.cli.quantities import counted
@@ -62,8 +62,7 @@ def _configure_create(commands: Any) -> None:
         "-c",
         "--config",
         metavar="NAME=VALUE",
-        action="append",
-        type=key_value,
+        action=SettingOrConnection,
         default=[],
         help="a setting; repeatable",
     )
@@ -79,7 +78,7 @@ def _configure_create(commands: Any) -> None:
         "--validate-only", action="store_true", help="let the cluster check the request, create nothing"
     )
     add_json(parser)
-    add_connection(parser)
+    add_connection(parser, own_config=True)
 
 
 def _create(options: Namespace) -> int:
@@ -289,7 +288,7 @@ def _configure_alter(commands: Any) -> None:
     parser.add_argument("name", metavar="NAME")
     parser.add_argument("-p", "--partitions", metavar="N", type=at_least(1), help="the new total; it can only grow")
     parser.add_argument(
-        "-c", "--config", metavar="NAME=VALUE", action="append", type=key_value, default=[], help="set; repeatable"
+        "-c", "--config", metavar="NAME=VALUE", action=SettingOrConnection, default=[], help="set; repeatable"
     )
     parser.add_argument(
         "--unset", metavar="NAME", action="append", default=[], help="back to the broker's value; repeatable"
@@ -298,7 +297,7 @@ def _configure_alter(commands: Any) -> None:
         "--validate-only", action="store_true", help="let the cluster check the request, change nothing"
     )
     add_json(parser)
-    add_connection(parser)
+    add_connection(parser, own_config=True)
 
 
 def _alter(options: Namespace) -> int:

@@ -223,7 +223,8 @@ class ClientNetwork:
                 # There was a cluster a moment ago, so it may come back: an error worth another try.
                 found.fail(error)
             else:
-                found.fail(NoBrokerAnswers([str(address) for address in self.bootstrap]))
+                reason = error.reason if isinstance(error, ConnectionFailed) else None
+                found.fail(NoBrokerAnswers([str(address) for address in self.bootstrap], reason))
 
         attempt()
         return found

@@ -1,6 +1,6 @@
 """TLS and SASL by the names of Kafka's Java clients, and librdkafka's where those differ: settings of a client out.
 
-Spark's options and the commands' `--command-config` are read here. What is read is plain text that can be carried to
+Spark's options and the commands' `--config` are read here. What is read is plain text that can be carried to
 other processes; each makes its own TLS context of it, because a context cannot travel. Files are therefore opened where
 the connection is made, and have to be there.
 

@@ -8,10 +8,13 @@ from moldau.errors import ErrorCode, KafkaError
 
 
 class ConnectionFailed(KafkaError):
-    """A node could not be reached, or the connection ended before the answer came. Worth another try elsewhere."""
+    """A node could not be reached, or the connection ended before the answer came. Worth another try elsewhere.
 
-    def __init__(self, message: str) -> None:
+    `reason` is why there was no connection at all, in a few words."""
+
+    def __init__(self, message: str, reason: str | None = None) -> None:
         super().__init__(ErrorCode.NETWORK_EXCEPTION, message)
+        self.reason = reason
 
 
 class RequestTimedOut(KafkaError):

@@ -104,7 +104,7 @@ class Link:
             self._renew()
         if not self._exchange.ready:
             if now >= self._connect_deadline:
-                self.give_up(ConnectionFailed(f"{self.address} does not answer: timed out."))
+                self._unreachable("timed out")
             return
         overdue = next((call for call, deadline in self._deadlines.items() if deadline <= now), None)
         if overdue is not None:
@@ -129,6 +129,9 @@ class Link:
 
     def close(self) -> None:
         self.give_up(ConnectionFailed(f"The connection to {self.address} is closed."))
+
+    def _unreachable(self, reason: str) -> None:
+        self.give_up(ConnectionFailed(f"{self.address} does not answer: {reason}.", reason))
 
     # ----------------------------------------------------------------------------------- the Receiver of its transport
 
@@ -160,7 +163,7 @@ class Link:
         if self._tls is not None and self._tls.failure is not None:
             self.give_up(TlsFailed(f"{self.address} cannot be used: {self._tls.failure}."))
         elif not self._exchange.ready:
-            self.give_up(ConnectionFailed(f"{self.address} does not answer: {reason or 'the connection was closed'}."))
+            self._unreachable(reason or "the connection was closed before an answer came")
         else:
             self.give_up(
                 ConnectionFailed(f"The connection to {self.address} was lost" + (f": {reason}." if reason else "."))

@@ -24,7 +24,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture(autouse=True)
 def empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("MOLDAU_COMMAND_CONFIG", "MOLDAU_PASSWORD", "MOLDAU_KEY_PASSWORD"):
+    for name in ("MOLDAU_BOOTSTRAP", "MOLDAU_CONFIG", "MOLDAU_PROFILE", "MOLDAU_PASSWORD", "MOLDAU_KEY_PASSWORD"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -98,10 +98,10 @@ def test_the_file_of_kafkas_tools(tmp_path: Path, lines: str, monkeypatch: pytes
     file = tmp_path / "client.properties"
     head = "# for everybody\nsecurity.protocol=SASL_PLAINTEXT\nsasl.mechanism: PLAIN\nretries=5\n"
     file.write_text(f"{head}bootstrap.servers=127.0.0.1:1,127.0.0.1:2\n{lines}\n")
-    assert told(mechanism("--command-config", str(file))) == ("jan", "x")
-    properties, _ = client_properties(parsed("--command-config", str(file)))
+    assert told(mechanism("--config", str(file))) == ("jan", "x")
+    properties, _ = client_properties(parsed("--config", str(file)))
     assert properties["bootstrap.servers"] == "127.0.0.1:1,127.0.0.1:2"
-    monkeypatch.setenv("MOLDAU_COMMAND_CONFIG", str(file))
+    monkeypatch.setenv("MOLDAU_CONFIG", str(file))
     properties, _ = client_properties(parsed("-b", "127.0.0.1:3"))
     assert properties["bootstrap.servers"] == "127.0.0.1:3"
     # Options go before the file, and a name is not used with the password of another.
@@ -121,7 +121,7 @@ def test_trust_and_identity(certificates: Certificates, tmp_path: Path, monkeypa
     file.write_text(
         f"security.protocol=SSL\nssl.truststore.type=PEM\nssl.truststore.location={certificates.stranger}\n"
     )
-    _, by_file = client_properties(parsed("--command-config", str(file), "--ca-file", str(certificates.ca)))
+    _, by_file = client_properties(parsed("--config", str(file), "--ca-file", str(certificates.ca)))
     assert by_file.context is not None
     assert by_file.context.get_ca_certs() == security.context.get_ca_certs()
 
@@ -151,7 +151,7 @@ def test_what_cannot_work_is_refused(words: list[str], said: str) -> None:
 def test_a_file_with_what_nobody_understands_is_refused(tmp_path: Path, line: str) -> None:
     file = tmp_path / "client.properties"
     file.write_text(f"# first\n{line}\n")
-    assert str(file) in refusal("--command-config", str(file))
+    assert str(file) in refusal("--config", str(file))
 
 
 def test_the_same_in_the_words_of_java(certificates: Certificates) -> None:
@@ -180,5 +180,48 @@ def test_a_command_says_it_in_one_sentence(moldau: RunMoldau) -> None:
             assert ended.returncode == USAGE
             assert ended.stderr.startswith(b"moldau: ")
             assert ended.stderr.count(b"\n") == 1
-    missing = moldau("topics", "list", "--command-config", "/no/such.properties")
+    missing = moldau("topics", "list", "--config", "/no/such.properties")
     assert (missing.returncode, missing.stderr) == (1, b"moldau: /no/such.properties: No such file or directory.\n")
+
+
+def where(*words: str) -> str:
+    properties, _ = client_properties(parsed(*words))
+    return properties["bootstrap.servers"]
+
+
+def test_where_a_command_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is said for this command goes before what is said for all, and a file before a profile."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    kept = tmp_path / "moldau"
+    kept.mkdir()
+    for name, port in (("default", 1), ("staging", 2), ("other", 3)):
+        (kept / f"{name}.properties").write_text(f"bootstrap.servers=127.0.0.1:{port}\n")
+    file, another = tmp_path / "a.properties", tmp_path / "b.properties"
+    file.write_text("bootstrap.servers=127.0.0.1:4\n")
+    another.write_text("bootstrap.servers=127.0.0.1:5\n")
+    assert where() == "127.0.0.1:1"
+    monkeypatch.setenv("MOLDAU_PROFILE", "staging")
+    assert where() == "127.0.0.1:2"
+    assert where("--profile", "other") == "127.0.0.1:3"
+    monkeypatch.setenv("MOLDAU_CONFIG", str(file))
+    assert where() == "127.0.0.1:4"
+    assert where("--profile", "other") == "127.0.0.1:3"
+    monkeypatch.setenv("MOLDAU_BOOTSTRAP", "127.0.0.1:6")
+    assert where() == "127.0.0.1:6"
+    assert where("--config", str(another)) == "127.0.0.1:5"
+    assert where("--config", str(another), "-b", "127.0.0.1:7") == "127.0.0.1:7"
+    assert "one is enough" in refusal("--config", str(another), "--profile", "other")
+    assert "There is no profile nobody in $XDG_CONFIG_HOME/moldau; there are default, other, staging" in refusal(
+        "--profile", "nobody"
+    )
+
+
+def test_a_command_that_sets_something_takes_the_file_too(tmp_path: Path, moldau: RunMoldau) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("bootstrap.servers=here:there\n")
+    for command in (["topics", "create", "rivers"], ["topics", "alter", "rivers", "-p", "2"], ["topics", "list"]):
+        ended = moldau(*command, "--config", str(file))
+        assert b"'here:there' is not an address" in ended.stderr
+    ended = moldau("topics", "create", "rivers", "--config", "retention.ms")
+    assert (ended.returncode, ended.stderr.count(b"\n")) == (USAGE, 1)
+    assert b"'retention.ms' is not of the form NAME=VALUE, and there is no such file" in ended.stderr

@@ -8,6 +8,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 
 import pytest
 from moldau_command import RunMoldau
@@ -99,7 +101,7 @@ def test_nobody_answers(arguments: list[str], moldau: RunMoldau) -> None:
     address = nowhere()
     result = moldau(*arguments, "--bootstrap", address)
     assert (result.returncode, result.stdout) == (3, b"")
-    sentence = f"moldau: No broker answers at {address}. Start one with `moldau start`.\n"
+    sentence = f"moldau: No broker answers at {address}: Connection refused. Start one with `moldau start`.\n"
     assert result.stderr.decode() == sentence
 
 
@@ -168,3 +170,32 @@ def test_only_what_a_command_needs_is_imported() -> None:
         "asyncio",
     )
     assert [name for name in loaded if name.startswith(unwanted)] == []
+
+
+@pytest.mark.parametrize(
+    ("says", "advice"),
+    [(b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not speak Kafka's protocol"), (b"", "It may want TLS")],
+)
+def test_somebody_else_answers(says: bytes, advice: str, moldau: RunMoldau) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    connected, _ = listening.accept()
+                    with connected:
+                        connected.recv(100)
+                        connected.sendall(says)
+
+        threading.Thread(target=serve, daemon=True).start()
+        ended = moldau("topics", "list", "--bootstrap", f"127.0.0.1:{listening.getsockname()[1]}", "--timeout", "5s")
+        listening.shutdown(socket.SHUT_RDWR)
+    assert (ended.returncode, ended.stderr.count(b"\n")) == (3, 1)
+    assert advice in ended.stderr.decode()
+
+
+def test_a_host_that_nobody_knows(moldau: RunMoldau) -> None:
+    ended = moldau("topics", "list", "--bootstrap", "no.such.host.invalid:9092")
+    assert (ended.returncode, ended.stderr.count(b"\n")) == (3, 1)
+    assert b"no.such.host.invalid:9092: " in ended.stderr
+    assert b"Is the name right?" in ended.stderr

@@ -61,7 +61,7 @@ def test_broker_ids() -> None:
         (["topics", "reassign", "--verify", "--replicas", "2"], "--verify and --cancel take topics"),
         (["topics", "elect-leaders", "--unclean"], "name the topics it is for"),
         (["topics", "elect-leaders", "--partition", "1"], "--partition belongs to one topic"),
-        (["quorum", "add"], "Give --config, or the ID with --directory-id and --endpoint"),
+        (["quorum", "add"], "Give --server, or the ID with --directory-id and --endpoint"),
         (["quorum", "add", "4", "--endpoint", "node-4:9093"], "is not an endpoint; write it as in CONTROLLER://"),
         (["quorum", "remove", "4", "--directory-id", "x"], "is not a Kafka id"),
     ],
