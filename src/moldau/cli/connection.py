@@ -208,12 +208,13 @@ def _profile(name: str) -> Path:
 def _from_file(path: str | Path | None) -> dict[str, str]:
     if path is None:
         return {}
+    from moldau.cli.config_providers import resolved
     from moldau.config.definition import ConfigError
     from moldau.config.properties import decode_properties
 
     try:
         with open(path, "rb") as file:
-            given = decode_properties(file.read())
+            given = resolved(decode_properties(file.read()), str(path))
     except ConfigError as error:
         raise Failure(f"{path}: {error}.", USAGE) from None
     return {_known(name, str(path), strict=False): value for name, value in given.items()}

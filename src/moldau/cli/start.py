@@ -173,12 +173,13 @@ def _items(text: str) -> list[str]:
 
 
 def read_properties(path: str) -> dict[str, str]:
+    from moldau.cli.config_providers import resolved
     from moldau.config.definition import ConfigError
     from moldau.config.properties import decode_properties
 
     try:
         with open(path, "rb") as file:
-            return decode_properties(file.read())
+            return resolved(decode_properties(file.read()), path)
     except OSError as error:
         raise Failure(f"{path} cannot be read: {error.strerror}.") from error
     except ConfigError as error:

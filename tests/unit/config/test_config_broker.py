@@ -122,8 +122,8 @@ def test_values_are_typed_and_cannot_be_changed():
         ),
         (
             {"config.providers.file.class": "x"},
-            "config.providers.file.class cannot be set: values cannot be fetched from configuration providers here; "
-            "write the values into the file",
+            "config.providers.file.class cannot be set: it counts in a file of settings, whose values are "
+            "fetched when the file is read",
         ),
         ({"listener.name.plaintext.nonsense": "x"}, "listener.name.plaintext.nonsense is not a setting of a listener"),
     ],

@@ -281,7 +281,7 @@ PLUGIN_PREFIXES: Final = ("rsm.config.", "rlmm.config.", "confluent.")
 
 # Settings that would make the node something other than what the file's author expects; ignoring them would be worse.
 REFUSED: Final[dict[str, str]] = {
-    "config.providers": "values cannot be fetched from configuration providers here; write the values into the file",
+    "config.providers": "it counts in a file of settings, whose values are fetched when the file is read",
     "control.plane.listener.name": "it belongs to ZooKeeper mode, and this node runs KRaft",
     "log.message.timestamp.difference.max.ms": (
         "Kafka 4 has removed it; use log.message.timestamp.before.max.ms and log.message.timestamp.after.max.ms"
