@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "consume": Command("moldau.cli.consume", "read records of a topic to standard output"),
     "transactions": Command("moldau.cli.transactions", "list, describe and abort transactions; find those that hang"),
     "groups": Command("moldau.cli.groups", "list, describe and delete groups; show their lag and move their offsets"),
+    "acls": Command("moldau.cli.acls", "say who may do what; tell whether somebody may, and by which rule"),
     "explain": Command("moldau.cli.explain", "explain why something is stuck, and what would unblock it"),
     "cluster": Command("moldau.cli.cluster", "start a cluster on this machine; describe a cluster and its disks"),
     "brokers": Command("moldau.cli.brokers", "list and describe brokers, empty one, have one forgotten"),

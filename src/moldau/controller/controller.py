@@ -14,6 +14,7 @@ from typing import Final
 
 from moldau.config.broker import BrokerConfig
 from moldau.controller import lifecycle
+from moldau.controller.acls import Removed
 from moldau.controller.configs import UNCLEAN_ELECTION, Outcome, ResourceChange
 from moldau.controller.decision import Decision
 from moldau.controller.directories import assign_replicas
@@ -52,6 +53,7 @@ from moldau.protocol.messages.update_features import UpdateFeaturesRequest, Upda
 from moldau.raft.progress import CHECK_QUORUM_FACTOR
 from moldau.raft.quorum import MetadataQuorum
 from moldau.runtime.ports import Clock, Loop, Random, TimerHandle
+from moldau.security.acl import Acl, AclFilter
 from moldau.slicing import Slicer, Work
 
 logger = logging.getLogger("moldau.controller")
@@ -161,6 +163,14 @@ class Controller(WritePath):
 
     def assign_replicas_to_dirs(self, request: AssignReplicasToDirsRequest) -> Deferred[AssignReplicasToDirsResponse]:
         return self.run(lambda: assign_replicas(self.state, request))
+
+    # -------------------------------------------------------------------------------------------------------- acls
+
+    def create_acls(self, acls: Sequence[Acl]) -> Deferred[list[KafkaError | None]]:
+        return self.run(lambda: self.state.acls.create(acls))
+
+    def delete_acls(self, filters: Sequence[AclFilter]) -> Deferred[list[Removed]]:
+        return self.run(lambda: self.state.acls.delete(filters))
 
     # ----------------------------------------------------------------------------------------------------- configs
 

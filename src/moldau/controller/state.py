@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from moldau.config.broker import BrokerConfig
+from moldau.controller.acls import AclControl
 from moldau.controller.brokers import BrokerControl
 from moldau.controller.configs import ConfigControl
 from moldau.controller.controllers import ControllerControl
@@ -37,6 +38,7 @@ class ControllerState:
         self.leadership = LeadershipControl(self.topics, self.brokers, self.configs, self.features)
         self.partitions = PartitionControl(self.topics, self.brokers, self.leadership, random)
         self.reassignments = ReassignmentControl(self.topics, self.brokers, self.configs, self.leadership)
+        self.acls = AclControl(self.registry, random)
         self.producer_ids = ProducerIdControl(self.registry)
         # Records of a transaction with their offsets. Most decisions are one batch, all or nothing by itself; large
         # ones are not, and neither are those of other controllers.
@@ -56,6 +58,8 @@ class ControllerState:
             kinds.FeatureLevelRecord: lambda record, _: self.features.replay(record),
             kinds.ProducerIdsRecord: lambda record, _: self.producer_ids.replay(record),
             kinds.RegisterControllerRecord: lambda record, _: self.controllers.replay(record),
+            kinds.AccessControlEntryRecord: lambda record, _: self.acls.replay(record),
+            kinds.RemoveAccessControlEntryRecord: lambda record, _: self.acls.replay_remove(record),
             kinds.NoOpRecord: _nothing,
             **dict.fromkeys(CARRIED_TYPES, _nothing),
         }

@@ -1,9 +1,9 @@
-"""Records that are kept and not acted upon: access rules, client quotas, SCRAM credentials and delegation tokens.
+"""Records that are kept and not acted upon: client quotas, SCRAM credentials and delegation tokens.
 
 In a cluster with Apache Kafka's nodes somebody else wrote them, and needs them. So they are part of every image, and
-of every snapshot made from one: a node that dropped them would hand on a cluster without its access rules. What they
-ask for is done nowhere here, as on a broker of Kafka's that has no authorizer and no SASL listener; only quotas it
-would enforce all the same. The log says of each kind, once, that it is there.
+of every snapshot made from one: a node that dropped them would hand on a cluster without its quotas. What they ask
+for is done nowhere here, as on a broker of Kafka's that has no SASL listener; only quotas it would enforce all the
+same. The log says of each kind, once, that it is there.
 """
 
 from __future__ import annotations
@@ -12,15 +12,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from moldau.protocol.message import Message
-from moldau.protocol.messages.access_control_entry_record import AccessControlEntryRecord
 from moldau.protocol.messages.client_quota_record import ClientQuotaRecord
 from moldau.protocol.messages.delegation_token_record import DelegationTokenRecord
-from moldau.protocol.messages.remove_access_control_entry_record import RemoveAccessControlEntryRecord
 from moldau.protocol.messages.remove_delegation_token_record import RemoveDelegationTokenRecord
 from moldau.protocol.messages.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
 from moldau.protocol.messages.user_scram_credential_record import UserScramCredentialRecord
 
-ACCESS_RULES: Final = "access rules"
 CLIENT_QUOTAS: Final = "client quotas"
 SCRAM_CREDENTIALS: Final = "SCRAM credentials"
 DELEGATION_TOKENS: Final = "delegation tokens"
@@ -38,15 +35,13 @@ def _quota(record: ClientQuotaRecord) -> object:
 
 
 _KEYS: Final[Mapping[type[Message], Callable[[Any], CarriedKey]]] = {
-    AccessControlEntryRecord: lambda record: CarriedKey(ACCESS_RULES, record.id),
-    RemoveAccessControlEntryRecord: lambda record: CarriedKey(ACCESS_RULES, record.id),
     ClientQuotaRecord: lambda record: CarriedKey(CLIENT_QUOTAS, _quota(record)),
     UserScramCredentialRecord: lambda record: CarriedKey(SCRAM_CREDENTIALS, (record.name, record.mechanism)),
     RemoveUserScramCredentialRecord: lambda record: CarriedKey(SCRAM_CREDENTIALS, (record.name, record.mechanism)),
     DelegationTokenRecord: lambda record: CarriedKey(DELEGATION_TOKENS, record.token_id),
     RemoveDelegationTokenRecord: lambda record: CarriedKey(DELEGATION_TOKENS, record.token_id),
 }
-_REMOVALS: Final = (RemoveAccessControlEntryRecord, RemoveUserScramCredentialRecord, RemoveDelegationTokenRecord)
+_REMOVALS: Final = (RemoveUserScramCredentialRecord, RemoveDelegationTokenRecord)
 
 CARRIED_TYPES: Final[tuple[type[Message], ...]] = tuple(_KEYS)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from moldau.metadata.acls import AclsDelta, missing
 from moldau.metadata.broker_registration import (
     BrokerRegistration,
     ControllerRegistration,
@@ -27,6 +28,7 @@ from moldau.metadata.image import (
     ResourceType,
 )
 from moldau.metadata.records import (
+    AccessControlEntryRecord,
     BrokerRegistrationChangeRecord,
     ClearElrRecord,
     ConfigRecord,
@@ -40,6 +42,7 @@ from moldau.metadata.records import (
     ProducerIdsRecord,
     RegisterBrokerRecord,
     RegisterControllerRecord,
+    RemoveAccessControlEntryRecord,
     RemoveTopicRecord,
     TopicRecord,
     UnfenceBrokerRecord,
@@ -73,6 +76,7 @@ class MetadataDelta:
         self.features: dict[str, int] = {}
         self.next_producer_id: int | None = None
         self._configs: dict[ConfigResource, dict[str, str]] = {}
+        self.acls = AclsDelta(base.acls, is_snapshot=is_snapshot)
         self._carried: dict[CarriedKey, Message | None] = {}
 
     def replay(self, record: Message) -> None:
@@ -93,6 +97,7 @@ class MetadataDelta:
         delta.features.update(image.features)
         delta.next_producer_id = image.producer_ids.next or None
         delta._configs.update((resource, dict(settings)) for resource, settings in image.configs.resources.items())
+        delta.acls = AclsDelta.whole(image.acls)
         delta._carried.update(image.carried)
         return delta
 
@@ -104,6 +109,7 @@ class MetadataDelta:
             or self.controllers
             or self.features
             or self._configs
+            or self.acls.is_changed
             or self._carried
             or self.next_producer_id is not None
         )
@@ -142,6 +148,7 @@ class MetadataDelta:
             self._applied_configs(),
             self._applied_features(),
             base.producer_ids if self.next_producer_id is None else ProducerIdsImage(self.next_producer_id),
+            self.acls.apply(),
             self._applied_carried(),
         )
 
@@ -244,6 +251,13 @@ class MetadataDelta:
     def _producer_ids(self, record: ProducerIdsRecord) -> None:
         self.next_producer_id = record.next_producer_id
 
+    def _acl(self, record: AccessControlEntryRecord) -> None:
+        self.acls.add(record)
+
+    def _remove_acl(self, record: RemoveAccessControlEntryRecord) -> None:
+        if not self.acls.remove(record):
+            raise MetadataError(missing(record))
+
     def _carry(self, record: Message) -> None:
         key, kept = carried(record)
         self._carried[key] = kept
@@ -267,6 +281,8 @@ _REPLAY: Final[dict[type, Callable[[MetadataDelta, Any], None]]] = {
     ConfigRecord: MetadataDelta._config,
     FeatureLevelRecord: MetadataDelta._feature,
     ProducerIdsRecord: MetadataDelta._producer_ids,
+    AccessControlEntryRecord: MetadataDelta._acl,
+    RemoveAccessControlEntryRecord: MetadataDelta._remove_acl,
     NoOpRecord: MetadataDelta._nothing,
     **dict.fromkeys(CARRIED_TYPES, MetadataDelta._carry),
 }

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, NamedTuple
 
+from moldau.metadata.acls import NO_ACLS, AclsImage
 from moldau.metadata.broker_registration import BrokerRegistration, ControllerRegistration, Endpoint, FeatureRange
 from moldau.metadata.carried_records import CarriedKey
 from moldau.metadata.features import METADATA_VERSION, MINIMUM_METADATA_VERSION
@@ -31,6 +32,7 @@ __all__ = [
     "MIGRATING_DIRECTORY",
     "NO_LEADER_CHANGE",
     "UNASSIGNED_DIRECTORY",
+    "AclsImage",
     "BrokerRegistration",
     "ClusterImage",
     "ConfigResource",
@@ -161,6 +163,7 @@ class MetadataImage:
     configs: ConfigsImage = field(default=ConfigsImage({}))
     features: FeaturesImage = field(default_factory=lambda: FeaturesImage({}))
     producer_ids: ProducerIdsImage = field(default=ProducerIdsImage(0))
+    acls: AclsImage = NO_ACLS
     # Of others, and for others: this node does nothing with them.
     carried: Mapping[CarriedKey, Message] = field(default_factory=dict)
 
@@ -176,6 +179,7 @@ class MetadataImage:
             and self.configs == other.configs
             and self.features == other.features
             and self.producer_ids == other.producer_ids
+            and self.acls.by_id == other.acls.by_id
             and self.carried == other.carried
         )
 

@@ -15,6 +15,7 @@ from moldau.metadata import features
 from moldau.metadata.carried_records import CARRIED_TYPES
 from moldau.protocol.message import Message
 from moldau.protocol.messages.abort_transaction_record import AbortTransactionRecord
+from moldau.protocol.messages.access_control_entry_record import AccessControlEntryRecord
 from moldau.protocol.messages.begin_transaction_record import BeginTransactionRecord
 from moldau.protocol.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from moldau.protocol.messages.clear_elr_record import ClearElrRecord
@@ -28,6 +29,7 @@ from moldau.protocol.messages.partition_record import PartitionRecord
 from moldau.protocol.messages.producer_ids_record import ProducerIdsRecord
 from moldau.protocol.messages.register_broker_record import RegisterBrokerRecord
 from moldau.protocol.messages.register_controller_record import RegisterControllerRecord
+from moldau.protocol.messages.remove_access_control_entry_record import RemoveAccessControlEntryRecord
 from moldau.protocol.messages.remove_topic_record import RemoveTopicRecord
 from moldau.protocol.messages.topic_record import TopicRecord
 from moldau.protocol.messages.unfence_broker_record import UnfenceBrokerRecord
@@ -38,6 +40,7 @@ __all__ = [
     "FRAME_VERSION",
     "RECORD_TYPES",
     "AbortTransactionRecord",
+    "AccessControlEntryRecord",
     "BeginTransactionRecord",
     "BrokerRegistrationChangeRecord",
     "ClearElrRecord",
@@ -53,6 +56,7 @@ __all__ = [
     "ProducerIdsRecord",
     "RegisterBrokerRecord",
     "RegisterControllerRecord",
+    "RemoveAccessControlEntryRecord",
     "RemoveTopicRecord",
     "TopicRecord",
     "UnfenceBrokerRecord",
@@ -94,6 +98,8 @@ _TYPES: Final[tuple[type[Message], ...]] = (
     AbortTransactionRecord,
     RegisterControllerRecord,
     ClearElrRecord,
+    AccessControlEntryRecord,
+    RemoveAccessControlEntryRecord,
     *CARRIED_TYPES,
 )
 RECORD_TYPES: Final[Mapping[int, type[Message]]] = {record.API_KEY: record for record in _TYPES}

@@ -36,4 +36,5 @@ def image_records(image: MetadataImage) -> Iterator[Message]:
             yield ConfigRecord(resource_type=resource.type, resource_name=resource.name, name=name, value=value)
     if image.producer_ids.next > 0:
         yield ProducerIdsRecord(broker_id=-1, broker_epoch=-1, next_producer_id=image.producer_ids.next)
+    yield from image.acls.records()
     yield from image.carried.values()

@@ -30,6 +30,7 @@ from moldau.node.quorum import VotersOfQuorum, controller_endpoints, make_quorum
 from moldau.raft.snapshot_generator import SnapshotGenerator
 from moldau.runtime.ports import Runtime
 from moldau.server.apis.table import BROKER_APIS, CONTROLLER_APIS
+from moldau.server.authorization import UnusedRules, authorization_of
 from moldau.server.context import Services
 from moldau.server.controller_channel import ControllerChannel
 from moldau.server.controller_lifecycle import ControllerLifecycle
@@ -138,6 +139,7 @@ class Node:
         services.logs = self.logs
         services.quorum = self.quorum
         services.controller = None
+        services.authorization = authorization_of(self._config, self.metadata)
         return services
 
     # -------------------------------------------------------------------------------------------------------- start
@@ -176,6 +178,8 @@ class Node:
         self.metadata.add_publisher(
             DynamicConfig(self._config, self.services, None if replicas is None else replicas.defaults_changed)
         )
+        if self.services.authorization is None:
+            self.metadata.add_publisher(UnusedRules())
         if self.broker is not None:
             self.metadata.add_publisher(self.broker.deleted_topics)
         self.quorum.start()
@@ -226,6 +230,9 @@ class Node:
         return done
 
     def _open_logs(self, _value: None, error: BaseException | None) -> None:
+        if error is None and self.services.authorization is not None:
+            # What the metadata says now is what the cluster has agreed on: it can be decided by.
+            self.services.authorization.is_ready = True
         if self.broker is None:
             self.metadata.add_publisher(self.snapshots)
             self._serve(None, error)

@@ -9,12 +9,12 @@ A follower's fetch also tells how far the follower is: once, when it comes, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from types import GeneratorType
 from typing import Final, TypeAlias, TypeVar, cast
 
 from moldau.deferred import Deferred, settle
-from moldau.errors import KafkaError
+from moldau.errors import ErrorCode, KafkaError
 from moldau.replica.delayed_fetch import DelayedFetch, WaitingRead
 from moldau.replica.follower import NO_BROKER_EPOCH
 from moldau.replica.manager import ReplicaManager
@@ -47,6 +47,7 @@ class Reads:
         "_broker_epoch",
         "_by_id",
         "_committed",
+        "_denied",
         "_follower",
         "_found",
         "_hurried",
@@ -77,6 +78,7 @@ class Reads:
         broker_epoch: int = NO_BROKER_EPOCH,
         leader_only: bool = True,
         rack: str = "",
+        denied: Container[str | Uuid] | None = None,
     ) -> None:
         self._replicas = replicas
         self._asked = asked
@@ -88,6 +90,8 @@ class Reads:
         self._broker_epoch = broker_epoch
         self._leader_only = leader_only
         self._rack = rack
+        # Topics this reader may not read; None if there is nobody who would say so.
+        self._denied = denied
         # Whether the partitions know that the follower is here.
         self._told = follower == NO_REPLICA
         self.results: list[ReadResult] = []
@@ -171,11 +175,14 @@ class Reads:
         """Reads these partitions in the order asked for, each within what the ones before it left."""
         results = self.results
         committed, follower, leader_only = self._committed, self._follower, self._leader_only
+        denied = self._denied
         left, total = self._left, self._found
         replication = self._replicas.replication
         selector = replication.selector if replication is not None and self._rack else None
         for topic, index, offset, max_bytes, leader_epoch, log_start, fetched_epoch in some:
             try:
+                if denied is not None and topic in denied:
+                    raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
                 partition = self._find(topic, index)
                 if partition is None:
                     partition = self._replicas.find_missing(topic, index)

@@ -20,6 +20,9 @@ class Principal(NamedTuple):
 # Who came in through a listener that asks nobody.
 ANONYMOUS: Final = Principal(USER, "ANONYMOUS")
 
+# What a node asks itself. Known by being this object: nobody who connects can be called so.
+THIS_NODE: Final = Principal("Node", "itself")
+
 
 def user(name: str) -> Principal:
     return Principal(USER, name)

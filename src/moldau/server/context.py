@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from moldau.replica.manager import ReplicaManager
     from moldau.runtime.ports import Runtime
     from moldau.security.principal import Principal
+    from moldau.server.authorization import Authorization
     from moldau.server.connection import Connection
     from moldau.server.controller_channel import ControllerChannel
     from moldau.server.fetch_sessions import FetchSessions
@@ -44,6 +45,8 @@ class Services:
     """
 
     config: BrokerConfig
+    # None: everybody may do everything.
+    authorization: Authorization | None = None
     runtime: Runtime
     slicer: Slicer
     cluster_id: str

@@ -25,7 +25,7 @@ from moldau.protocol.message import Message
 from moldau.protocol.messages.create_topics import CreateTopicsResponse
 from moldau.raft.quorum import MetadataQuorum
 from moldau.runtime.ports import Clock, Loop, Random, TimerHandle
-from moldau.security.principal import ANONYMOUS
+from moldau.security.principal import THIS_NODE
 from moldau.server.context import RequestContext, Services
 from moldau.server.dispatch import DispatchTable
 from moldau.server.envelopes import answer_in, seal
@@ -41,7 +41,7 @@ class _LocalConnection:
 
     listener_name = "CONTROLLER"
     peer = ("", 0)
-    principal = ANONYMOUS
+    principal = THIS_NODE
     client_id: str | None = None
     software = None
 
@@ -120,7 +120,9 @@ class ControllerChannel:
         self._watchers.append(changed)
         self._peers.watch(_lane(lane), changed)
 
-    def forward(self, context: RequestContext, request: Message) -> Deferred[Any]:
+    def forward(
+        self, context: RequestContext, request: Message, *, timeout: float = _FORWARDING_SECONDS
+    ) -> Deferred[Any]:
         """A client's request, passed on in its name; the controller's response to it."""
         envelope = seal(context, request)
         answer: Deferred[Any] = Deferred()
@@ -131,7 +133,7 @@ class ControllerChannel:
             else:
                 answer.fail(error)
 
-        self.ask(envelope, timeout=_FORWARDING_SECONDS, lane=FORWARDING).then(answered)
+        self.ask(envelope, timeout=timeout, lane=FORWARDING).then(answered)
         return answer
 
     def close(self) -> None:

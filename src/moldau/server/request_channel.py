@@ -78,10 +78,11 @@ class RequestChannel:
         # Answers that became known in this turn, and those of them that are left for the next ones.
         self._late = 0
         self._left: deque[Callable[[], None]] = deque()
-        # What the network may serve by itself: plain writes and offset commits, if this listener offers both.
+        # What the network may serve by itself: plain writes and offset commits, if this listener offers both. It does
+        # not know who writes, so with an authorizer every request comes up here.
         produce, commit = table.offers.get(ApiKey.PRODUCE), table.offers.get(ApiKey.OFFSET_COMMIT)
         self.runs: Runs | None = None
-        if produce is not None and produce.api.raw is not None:
+        if produce is not None and produce.api.raw is not None and services.authorization is None:
             commits = None
             if commit is not None and commit.api.raw is not None:
                 commits = CommitRuns(services, commit.max_version)

@@ -6,7 +6,6 @@ from moldau.config.broker import BrokerConfig
 from moldau.config.definition import ConfigError, Password
 from moldau.config.listeners import SecurityProtocol
 from moldau.config.properties import parse_properties
-from moldau.config.settings.security import STANDARD_AUTHORIZER
 
 # What the file that comes with Kafka 4 sets.
 STOCK = """
@@ -135,7 +134,6 @@ def test_an_unknown_name_or_a_forbidden_value_is_named(properties, sentence):
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
-        ("authorizer.class.name", STANDARD_AUTHORIZER, "authorization is not built: everybody may do everything"),
         ("ssl.client.auth", "required", "TLS is not built, and no listener offers it"),
         ("listener.name.plaintext.ssl.client.auth", "requested", "TLS is not built, and no listener offers it"),
         ("create.topic.policy.class.name", "org.example.Policy", "what it is to refuse would be allowed"),

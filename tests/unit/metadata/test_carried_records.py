@@ -1,4 +1,4 @@
-"""Access rules, quotas, credentials and tokens: nothing is done with them, and nothing of them is lost."""
+"""Quotas, credentials and tokens: nothing is done with them, and nothing of them is lost."""
 
 from __future__ import annotations
 
@@ -11,23 +11,19 @@ from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
 from moldau.metadata.loader import MetadataLoader
 from moldau.metadata.records import Message, decode_record, encode_record, versioned
 from moldau.metadata.snapshot_records import image_records
-from moldau.protocol.messages.access_control_entry_record import AccessControlEntryRecord
 from moldau.protocol.messages.client_quota_record import ClientQuotaRecord, EntityData
 from moldau.protocol.messages.delegation_token_record import DelegationTokenRecord
-from moldau.protocol.messages.remove_access_control_entry_record import RemoveAccessControlEntryRecord
 from moldau.protocol.messages.remove_delegation_token_record import RemoveDelegationTokenRecord
 from moldau.protocol.messages.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
 from moldau.protocol.messages.user_scram_credential_record import UserScramCredentialRecord
 from moldau.slicing import run_whole
 
 ENTITY = [EntityData(entity_type="user", entity_name="vltava"), EntityData(entity_type="client-id", entity_name=None)]
-RULE = AccessControlEntryRecord(id=b"r" * 16, resource_name="orders", principal="User:vltava")
 QUOTA = ClientQuotaRecord(entity=ENTITY, key="producer_byte_rate", value=1024.0)
 CREDENTIAL = UserScramCredentialRecord(name="vltava", mechanism=1, salt=b"s", iterations=4096)
 TOKEN = DelegationTokenRecord(owner="User:vltava", token_id="t", renewers=[])
-WRITTEN = (RULE, QUOTA, CREDENTIAL, TOKEN)
+WRITTEN = (QUOTA, CREDENTIAL, TOKEN)
 REMOVALS = (
-    RemoveAccessControlEntryRecord(id=b"r" * 16),
     ClientQuotaRecord(entity=ENTITY[::-1], key="producer_byte_rate", remove=True),
     RemoveUserScramCredentialRecord(name="vltava", mechanism=1),
     RemoveDelegationTokenRecord(token_id="t"),
@@ -62,8 +58,8 @@ def test_they_are_part_of_a_snapshot_until_they_are_removed() -> None:
 
 
 def test_a_snapshot_without_them_takes_them_away() -> None:
-    assert replayed(replayed(EMPTY_IMAGE, *WRITTEN), RULE, is_snapshot=True).carried == dict(
-        replayed(EMPTY_IMAGE, RULE).carried
+    assert replayed(replayed(EMPTY_IMAGE, *WRITTEN), TOKEN, is_snapshot=True).carried == dict(
+        replayed(EMPTY_IMAGE, TOKEN).carried
     )
 
 
@@ -75,9 +71,9 @@ def test_a_newer_value_takes_the_place_of_the_older() -> None:
 
 def test_each_kind_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     loader = MetadataLoader()
-    for offset, record in enumerate((QUOTA, QUOTA, RULE)):
+    for offset, record in enumerate((QUOTA, QUOTA, TOKEN)):
         loader.on_commit(CommittedBatch(offset, offset, 1, 0, [record]), more=False)
     assert [line.partition(":")[0] for line in caplog.messages] == [
         "the cluster has client quotas",
-        "the cluster has access rules",
+        "the cluster has delegation tokens",
     ]

@@ -1,5 +1,5 @@
 """The part of `KafkaAdminClient` for who may do what, and by which password. For brokers that offer it; this project's
-node does not yet, and says so (UnsupportedVersionError)."""
+node has no passwords yet, and says so (UnsupportedVersionError)."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class NetworkSettings:
         "The security protocol brokers use among themselves; set this or `inter.broker.listener.name`, not both.")
     early_start_listeners = Setting("early.start.listeners", optional(LIST), None, distinct(may_be_empty=True), HIGH,
         "The listeners that serve before authorization is ready; those of the controller where it is not set.",
-        no_effect="there is no authorizer to wait for")
+        no_effect="listeners of controllers serve at once, all others when the access rules are known")
 
     socket_send_buffer_bytes = Setting("socket.send.buffer.bytes", INT, 100 << 10, None, HIGH,
         "The send buffer of a connection (SO_SNDBUF); -1 leaves it to the operating system.")

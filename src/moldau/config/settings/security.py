@@ -47,7 +47,6 @@ OF_A_MECHANISM: Final = (
 # Why a setting does nothing. Where ignoring one would leave a door open that the file closes, the node does not start.
 _NO_TLS: Final = "TLS is not built, and no listener offers it"
 _NO_SASL: Final = "SASL is not built, and no listener offers it"
-_NO_AUTHORIZER: Final = "authorization is not built: everybody may do everything"
 _NO_TOKENS: Final = "delegation tokens are not built"
 
 
@@ -137,16 +136,16 @@ class SecuritySettings:
         "The issuer a token must come from; any where it is not set.", no_effect=_NO_SASL)
 
     authorizer_class_name = Setting("authorizer.class.name", STRING, "", _AUTHORIZERS, LOW,
-        "The authorizer; without one everybody may do everything.", refused=_NO_AUTHORIZER)
+        "The authorizer; without one everybody may do everything.")
     super_users = Setting("super.users", STRING, "", None, MEDIUM,
-        "The principals that may do everything, separated by semicolons.", no_effect=_NO_AUTHORIZER)
+        "The principals that may do everything, separated by semicolons; read if there is an authorizer.")
     allow_everyone_if_no_acl_found = Setting("allow.everyone.if.no.acl.found", BOOLEAN, False, None, MEDIUM,
-        "Whether a resource without any rule is open to all.", no_effect=_NO_AUTHORIZER)
+        "Whether a resource without any rule is open to all; read if there is an authorizer.")
     principal_builder_class = Setting(
         "principal.builder.class", CLASS, "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",
         one_of("org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"), MEDIUM,
         "How a principal is made from a connection; only Kafka's own way is known here.", PER_BROKER,
-        no_effect=_NO_AUTHORIZER)
+        no_effect="there is no other to choose")
 
     delegation_token_secret_key = Setting("delegation.token.secret.key", optional(PASSWORD), None, None, MEDIUM,
         "The secret delegation tokens are signed with, the same on all nodes; without it there are none.",

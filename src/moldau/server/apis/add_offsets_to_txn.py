@@ -15,12 +15,16 @@ from moldau.deferred import Deferred, chained, recovered
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from moldau.security.acl import Operation
+from moldau.server.authorization import GROUP, TRANSACTIONAL_ID, require
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.internal_topics import CONSUMER_OFFSETS
 
 
 def add_offsets_to_txn(context: RequestContext, request: AddOffsetsToTxnRequest) -> Deferred[AddOffsetsToTxnResponse]:
+    require(context, Operation.WRITE, TRANSACTIONAL_ID, request.transactional_id)
+    require(context, Operation.READ, GROUP, request.group_id)
     services, version = context.services, context.version
     if services.metadata.image.topics.get(CONSUMER_OFFSETS) is not None:
         return services.transactions.add_offsets(request, version)

@@ -28,6 +28,8 @@ from moldau.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
 )
+from moldau.security.acl import Operation
+from moldau.server.authorization import TOPIC, TRANSACTIONAL_ID, Denied, require, require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.types import TopicPartition
@@ -40,6 +42,11 @@ _Done = Callable[[_Codes], None]
 def add_partitions_to_txn(
     context: RequestContext, request: AddPartitionsToTxnRequest
 ) -> Deferred[AddPartitionsToTxnResponse]:
+    if context.version >= _BATCHED:
+        # Only brokers send it.
+        require_cluster(context, Operation.CLUSTER_ACTION)
+    else:
+        require(context, Operation.WRITE, TRANSACTIONAL_ID, request.v3_and_below_transactional_id)
     answer: Deferred[AddPartitionsToTxnResponse] = Deferred()
     transactions = _transactions(request, context.version)
     results: list[AddPartitionsToTxnResult | None] = [None] * len(transactions)
@@ -69,7 +76,11 @@ def _add(context: RequestContext, transaction: AddPartitionsToTxnTransaction, do
         done(coordinator.verify_partitions(transaction.transactional_id, producer, places))
         return
     image = context.services.metadata.image
-    codes = {place: _why_not(image, place, version) for place in places}
+    denied = Denied(context, Operation.WRITE, TOPIC) if version < _BATCHED else ()
+    codes = {
+        place: ErrorCode.TOPIC_AUTHORIZATION_FAILED if place.topic in denied else _why_not(image, place, version)
+        for place in places
+    }
     if any(codes.values()):
         done({place: code or ErrorCode.OPERATION_NOT_ATTEMPTED for place, code in codes.items()})
         return

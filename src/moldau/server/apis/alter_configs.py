@@ -22,6 +22,7 @@ from moldau.server.apis.config_changes import (
     Results,
     alter,
     check_at_controller,
+    check_may_alter,
     check_resource,
     pass_on_to_controller,
     repeated_resources,
@@ -59,6 +60,7 @@ def _alter(
         try:
             if resources[index] in twice:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "The resource appears twice in the request.")
+            check_may_alter(context, resources[index])
             asked = [Change(config.name, Operation.SET, config.value) for config in wanted.configs]
             if check_at_broker is None:
                 check_at_controller(resources[index])

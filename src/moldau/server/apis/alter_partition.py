@@ -12,12 +12,15 @@ from moldau.deferred import Deferred
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from moldau.security.acl import Operation
 from moldau.server.apis.forwarding import controller_of
+from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 
 
 def alter_partition(context: RequestContext, request: AlterPartitionRequest) -> Deferred[AlterPartitionResponse]:
+    require_cluster(context, Operation.CLUSTER_ACTION)
     return controller_of(context).alter_partition(request, context.version)
 
 

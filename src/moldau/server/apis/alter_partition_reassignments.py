@@ -16,7 +16,9 @@ from moldau.protocol.messages.alter_partition_reassignments import (
     ReassignablePartitionResponse,
     ReassignableTopicResponse,
 )
+from moldau.security.acl import Operation
 from moldau.server.apis.forwarding import controller_of
+from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 
@@ -24,6 +26,7 @@ from moldau.server.dispatch import Api
 def alter_partition_reassignments(
     context: RequestContext, request: AlterPartitionReassignmentsRequest
 ) -> Deferred[AlterPartitionReassignmentsResponse]:
+    require_cluster(context, Operation.ALTER)
     return controller_of(context).alter_partition_reassignments(request)
 
 

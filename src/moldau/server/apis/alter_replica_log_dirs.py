@@ -16,6 +16,8 @@ from moldau.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsResponse,
     AlterReplicaLogDirTopicResult,
 )
+from moldau.security.acl import Operation
+from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.slicing import Work
@@ -24,6 +26,7 @@ from moldau.slicing import Work
 def alter_replica_log_dirs(
     context: RequestContext, request: AlterReplicaLogDirsRequest
 ) -> Work[AlterReplicaLogDirsResponse]:
+    require_cluster(context, Operation.ALTER)
     results: dict[str, AlterReplicaLogDirTopicResult] = {}
     for directory in request.dirs:
         yield

@@ -8,7 +8,9 @@ from moldau.deferred import Deferred
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.assign_replicas_to_dirs import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
+from moldau.security.acl import Operation
 from moldau.server.apis.forwarding import controller_of
+from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 
@@ -16,6 +18,7 @@ from moldau.server.dispatch import Api
 def assign_replicas_to_dirs(
     context: RequestContext, request: AssignReplicasToDirsRequest
 ) -> Deferred[AssignReplicasToDirsResponse]:
+    require_cluster(context, Operation.CLUSTER_ACTION)
     return controller_of(context).assign_replicas_to_dirs(request)
 
 

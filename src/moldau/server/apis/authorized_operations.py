@@ -1,37 +1,37 @@
-"""What a client may do with a resource, as the bit set that Metadata and the Describe requests return.
-
-There is no authorizer yet, so everyone may do everything that the resource knows, as in Kafka without one.
-"""
+"""What a client may do with a resource, as the bit set that Metadata and the Describe requests return."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
+from moldau.security.acl import CLUSTER_NAME, OPERATIONS, Operation, ResourceType, bit
+from moldau.server.authorization import CLUSTER, GROUP, TOPIC, cluster_allowed
 from moldau.server.context import RequestContext
-
-# The numbers of Kafka's operations.
-_READ, _WRITE, _CREATE, _DELETE, _ALTER, _DESCRIBE = 3, 4, 5, 6, 7, 8
-_CLUSTER_ACTION, _DESCRIBE_CONFIGS, _ALTER_CONFIGS, _IDEMPOTENT_WRITE = 9, 10, 11, 12
 
 # In a response: nobody asked.
 NOT_REQUESTED: Final = -(2**31)
 
-_TOPIC: Final = (_READ, _WRITE, _CREATE, _DELETE, _ALTER, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS)
-_GROUP: Final = (_READ, _DELETE, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS)
-_CLUSTER: Final = (_CREATE, _ALTER, _DESCRIBE, _CLUSTER_ACTION, _DESCRIBE_CONFIGS, _ALTER_CONFIGS, _IDEMPOTENT_WRITE)
-
 
 def topic_operations(context: RequestContext, topic: str) -> int:
-    return _bits(_TOPIC)
+    return _operations(context, TOPIC, topic)
 
 
 def group_operations(context: RequestContext, group: str) -> int:
-    return _bits(_GROUP)
+    return _operations(context, GROUP, group)
 
 
 def cluster_operations(context: RequestContext) -> int:
-    return _bits(_CLUSTER)
+    """None of them for who may not describe the cluster."""
+    return _operations(context, CLUSTER, CLUSTER_NAME) if cluster_allowed(context, Operation.DESCRIBE) else 0
 
 
-def _bits(operations: tuple[int, ...]) -> int:
-    return sum(1 << operation for operation in operations)
+def _operations(context: RequestContext, resource_type: ResourceType, name: str) -> int:
+    authorization = context.services.authorization
+    if authorization is None:
+        return _bits(OPERATIONS[resource_type])
+    return _bits(authorization.operations(context, resource_type, name))
+
+
+def _bits(operations: Iterable[Operation]) -> int:
+    return sum(map(bit, operations))

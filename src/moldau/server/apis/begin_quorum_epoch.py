@@ -12,11 +12,14 @@ from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.message import Message
 from moldau.protocol.messages.begin_quorum_epoch import BeginQuorumEpochRequest, BeginQuorumEpochResponse
+from moldau.security.acl import Operation
+from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 
 
 def begin_quorum_epoch(context: RequestContext, request: BeginQuorumEpochRequest) -> Message | Deferred[Message]:
+    require_cluster(context, Operation.CLUSTER_ACTION)
     return context.services.quorum.handle(request, context.version)
 
 

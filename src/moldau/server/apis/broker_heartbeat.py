@@ -12,12 +12,15 @@ from moldau.errors import KafkaError
 from moldau.links.exchange import OUR_NAME
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+from moldau.security.acl import Operation
 from moldau.server.apis.forwarding import controller_of
+from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 
 
 def broker_heartbeat(context: RequestContext, request: BrokerHeartbeatRequest) -> Deferred[BrokerHeartbeatResponse]:
+    require_cluster(context, Operation.CLUSTER_ACTION)
     controller, connection = controller_of(context), context.connection
     if connection.software is None or connection.software.name != OUR_NAME:
         # Others may take until their next heartbeat to see that they lost their connection: its end means nothing.

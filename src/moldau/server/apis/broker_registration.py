@@ -12,7 +12,9 @@ from moldau.deferred import Deferred
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
+from moldau.security.acl import Operation
 from moldau.server.apis.forwarding import controller_of
+from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 
@@ -20,6 +22,7 @@ from moldau.server.dispatch import Api
 def broker_registration(
     context: RequestContext, request: BrokerRegistrationRequest
 ) -> Deferred[BrokerRegistrationResponse]:
+    require_cluster(context, Operation.CLUSTER_ACTION)
     return controller_of(context).register_broker(request)
 
 

@@ -17,7 +17,10 @@ from moldau.controller.configs import Change, Outcome, ResourceChange, describe
 from moldau.deferred import Deferred, mapped
 from moldau.errors import ErrorCode, KafkaError, error_code
 from moldau.metadata.image import ConfigResource, ResourceType
+from moldau.security.acl import CLUSTER_NAME, Operation
+from moldau.security.acl import ResourceType as AclResourceType
 from moldau.server.apis.forwarding import controller_of
+from moldau.server.authorization import CLUSTER, GROUP, TOPIC, require
 from moldau.server.context import RequestContext
 
 if TYPE_CHECKING:
@@ -56,6 +59,25 @@ def check_resource(
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{error}.") from None
     elif resource.type != ResourceType.TOPIC:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Settings of {describe(resource.type)} cannot be changed.")
+
+
+def of_config(resource_type: int, name: str) -> tuple[AclResourceType | None, str]:
+    """The resource that access rules know by which it is decided whether its settings may be seen or changed."""
+    if resource_type == ResourceType.TOPIC:
+        return TOPIC, name
+    if resource_type == ResourceType.GROUP:
+        return GROUP, name
+    if resource_type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER, ResourceType.CLIENT_METRICS):
+        return CLUSTER, CLUSTER_NAME
+    return None, name
+
+
+def check_may_alter(
+    context: RequestContext, resource: ConfigResource, operation: Operation = Operation.ALTER_CONFIGS
+) -> None:
+    kind, name = of_config(resource.type, resource.name)
+    if kind is not None:
+        require(context, operation, kind, name)
 
 
 def check_at_controller(resource: ConfigResource) -> None:

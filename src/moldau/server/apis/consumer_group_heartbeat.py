@@ -14,6 +14,8 @@ from moldau.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
+from moldau.security.acl import Operation
+from moldau.server.authorization import GROUP, TOPIC, Denied, refusal, require
 from moldau.server.context import RequestContext, request_info
 from moldau.server.dispatch import Api
 
@@ -21,6 +23,9 @@ from moldau.server.dispatch import Api
 def consumer_group_heartbeat(
     context: RequestContext, request: ConsumerGroupHeartbeatRequest
 ) -> Deferred[ConsumerGroupHeartbeatResponse]:
+    require(context, Operation.READ, GROUP, request.group_id)
+    if Denied(context, Operation.DESCRIBE, TOPIC).among(request.subscribed_topic_names or ()):
+        raise refusal(TOPIC)
     return context.services.groups.consumer_group_heartbeat(request_info(context), request)
 
 

@@ -11,7 +11,9 @@ from moldau.protocol.messages.controller_registration import (
     ControllerRegistrationRequest,
     ControllerRegistrationResponse,
 )
+from moldau.security.acl import Operation
 from moldau.server.apis.forwarding import controller_of
+from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 
@@ -19,6 +21,7 @@ from moldau.server.dispatch import Api
 def controller_registration(
     context: RequestContext, request: ControllerRegistrationRequest
 ) -> Deferred[ControllerRegistrationResponse]:
+    require_cluster(context, Operation.CLUSTER_ACTION)
     return controller_of(context).register_controller(request)
 
 

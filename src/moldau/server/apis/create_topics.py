@@ -8,18 +8,50 @@ from __future__ import annotations
 
 from typing import Final
 
-from moldau.deferred import Deferred
-from moldau.errors import KafkaError
+from moldau.deferred import Deferred, mapped
+from moldau.errors import ErrorCode, KafkaError
+from moldau.metadata import topic_name
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
+from moldau.security.acl import Operation
 from moldau.server.apis.forwarding import controller_of
+from moldau.server.authorization import TOPIC, Denied, cluster_allowed, named_once, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.parts import Parts
 
 
 def create_topics(context: RequestContext, request: CreateTopicsRequest) -> Deferred[CreateTopicsResponse]:
-    return controller_of(context).create_topics(request)
+    controller = controller_of(context)
+    if context.services.authorization is None:
+        return controller.create_topics(request)
+    refused: set[str] = set()
+    if not cluster_allowed(context, Operation.CREATE, quiet=True):
+        # What is named twice, or never can be created, is refused for that.
+        once = named_once(topic.name for topic in request.topics) - {topic_name.CLUSTER_METADATA}
+        refused = Denied(context, Operation.CREATE, TOPIC).among(once)
+    rows = error_response(
+        request.changed(topics=[topic for topic in request.topics if topic.name in refused]),
+        context.version,
+        refusal(TOPIC),
+    ).topics
+    hidden = Denied(context, Operation.DESCRIBE_CONFIGS, TOPIC, quiet=True)
+    created = controller.create_topics(
+        request.changed(topics=[topic for topic in request.topics if topic.name not in refused])
+    )
+    return mapped(
+        created,
+        lambda response: response.changed(
+            topics=[*(_without_settings(topic) if topic.name in hidden else topic for topic in response.topics), *rows]
+        ),
+    )
+
+
+def _without_settings(topic: CreatableTopicResult) -> CreatableTopicResult:
+    if topic.error_code:
+        return topic
+    code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return topic.changed(configs=[], num_partitions=-1, replication_factor=-1, topic_config_error_code=code)
 
 
 def error_response(request: CreateTopicsRequest, version: int, error: KafkaError) -> CreateTopicsResponse:

@@ -8,14 +8,20 @@ from moldau.deferred import Deferred, mapped
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
+from moldau.security.acl import Operation
+from moldau.server.authorization import GROUP, Denied, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.parts import Parts
 
 
 def delete_groups(context: RequestContext, request: DeleteGroupsRequest) -> Deferred[DeleteGroupsResponse]:
-    deleted = context.services.groups.delete_groups(request.groups_names)
-    return mapped(deleted, lambda results: DeleteGroupsResponse(results=results))
+    denied = Denied(context, Operation.DELETE, GROUP)
+    refused = denied.among(request.groups_names)
+    names = [name for name in request.groups_names if name not in refused]
+    rows = [DeletableGroupResult(group_id=name, error_code=refusal(GROUP).code) for name in sorted(refused)]
+    deleted = context.services.groups.delete_groups(names)
+    return mapped(deleted, lambda results: DeleteGroupsResponse(results=[*results, *rows]))
 
 
 def error_response(request: DeleteGroupsRequest, version: int, error: KafkaError) -> DeleteGroupsResponse:

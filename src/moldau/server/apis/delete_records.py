@@ -20,6 +20,8 @@ from moldau.protocol.messages.delete_records import (
 from moldau.replica.delayed_outcomes import DelayedOutcomes, PendingDelete
 from moldau.replica.manager import ReplicaManager
 from moldau.replica.partition import Partition
+from moldau.security.acl import Operation
+from moldau.server.authorization import TOPIC, Denied, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.parts import Parts
@@ -33,11 +35,15 @@ def delete_records(context: RequestContext, request: DeleteRecordsRequest) -> De
     replicas = context.services.replicas
     pending: list[tuple[PendingDelete, DeleteRecordsPartitionResult]] = []
     topics = []
+    denied = Denied(context, Operation.DELETE, TOPIC)
     for topic in request.topics:
         results = []
         for asked in topic.partitions:
             result = DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=NO_OFFSET)
             results.append(result)
+            if topic.name in denied:
+                result.error_code = refusal(TOPIC).code
+                continue
             try:
                 partition, required = _delete(replicas, topic.name, asked.partition_index, asked.offset)
                 pending.append((PendingDelete(partition, required), result))

@@ -14,8 +14,10 @@ from moldau.protocol.messages.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
+from moldau.security.acl import Operation
 from moldau.server.apis.authorized_operations import NOT_REQUESTED, cluster_operations
 from moldau.server.apis.cluster_view import alive_brokers, any_broker
+from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 
@@ -54,6 +56,7 @@ def describe_cluster(context: RequestContext, request: DescribeClusterRequest) -
 
 def describe_controllers(context: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
     """At a controller, for who administers a cluster through its controllers (`bootstrap.controllers`)."""
+    require_cluster(context, Operation.ALTER)
     if request.endpoint_type == _BROKERS:
         raise KafkaError(
             ErrorCode.MISMATCHED_ENDPOINT_TYPE, "Brokers are asked for at a broker, and this is a controller."

@@ -31,8 +31,10 @@ from moldau.protocol.messages.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
+from moldau.security.acl import Operation
 from moldau.server.apis.broker_loggers import logger_levels
-from moldau.server.apis.config_changes import check_is_this_broker
+from moldau.server.apis.config_changes import check_is_this_broker, of_config
+from moldau.server.authorization import require
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.slicing import Work
@@ -71,6 +73,7 @@ def _describe(
 def _configs(
     context: RequestContext, request: DescribeConfigsRequest, resource: DescribeConfigsResource
 ) -> list[DescribeConfigsResourceResult]:
+    _check_allowed(context, resource)
     name, keys = resource.resource_name, resource.configuration_keys or None
     config, image = context.services.config, context.services.metadata.image
     if resource.resource_type == ResourceType.TOPIC:
@@ -93,6 +96,12 @@ def _configs(
             if keys is None or logger in keys
         ]
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"Settings of {describe(resource.resource_type)} are not supported.")
+
+
+def _check_allowed(context: RequestContext, resource: DescribeConfigsResource) -> None:
+    kind, name = of_config(resource.resource_type, resource.resource_name)
+    if kind is not None:
+        require(context, Operation.DESCRIBE_CONFIGS, kind, name)
 
 
 def _dynamic(context: RequestContext) -> Dynamic:

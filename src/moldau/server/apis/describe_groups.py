@@ -11,7 +11,9 @@ from typing import Final
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
+from moldau.security.acl import Operation
 from moldau.server.apis.authorized_operations import group_operations
+from moldau.server.authorization import GROUP, Denied, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.slicing import Work
@@ -21,7 +23,13 @@ _MESSAGE_SINCE = 6
 
 def describe_groups(context: RequestContext, request: DescribeGroupsRequest) -> Work[DescribeGroupsResponse]:
     response = DescribeGroupsResponse()
+    denied = Denied(context, Operation.DESCRIBE, GROUP)
     for group_id in request.groups:
+        if group_id in denied:
+            refused = error_response(request.changed(groups=[group_id]), context.version, refusal(GROUP))
+            response.groups += refused.groups
+            yield
+            continue
         group = yield from context.services.groups.describe_group(group_id, context.version)
         if request.include_authorized_operations and not group.error_code:
             group.authorized_operations = group_operations(context, group_id)

@@ -18,6 +18,8 @@ from moldau.protocol.messages.describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
+from moldau.security.acl import Operation
+from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.slicing import Work
@@ -28,6 +30,7 @@ from moldau.types import TopicPartition
 
 def describe_log_dirs(context: RequestContext, request: DescribeLogDirsRequest) -> Work[DescribeLogDirsResponse]:
     """Null asks for everything, a list for some partitions; the directories themselves are always described."""
+    require_cluster(context, Operation.DESCRIBE)
     asked: set[TopicPartition] | None = None
     if request.topics is not None:
         asked = set()

@@ -17,6 +17,8 @@ from moldau.protocol.messages.describe_producers import (
     ProducerState,
     TopicResponse,
 )
+from moldau.security.acl import Operation
+from moldau.server.authorization import TOPIC, Denied, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.slicing import Work
@@ -25,6 +27,7 @@ from moldau.slicing import Work
 def describe_producers(context: RequestContext, request: DescribeProducersRequest) -> Work[DescribeProducersResponse]:
     """A partition that is asked for twice is described once: it may have very many producers."""
     described: set[tuple[str, int]] = set()
+    denied = Denied(context, Operation.READ, TOPIC)
     response = DescribeProducersResponse()
     for topic in request.topics:
         answered = TopicResponse(name=topic.name)
@@ -33,7 +36,10 @@ def describe_producers(context: RequestContext, request: DescribeProducersReques
         for index in topic.partition_indexes:
             if (topic.name, index) not in described:
                 described.add((topic.name, index))
-                answered.partitions.append(_partition(context, topic.name, index))
+                if topic.name in denied:
+                    answered.partitions.append(_refused(index, refusal(TOPIC)))
+                else:
+                    answered.partitions.append(_partition(context, topic.name, index))
             yield
     return response
 
@@ -44,7 +50,7 @@ def _partition(context: RequestContext, topic: str, index: int) -> PartitionResp
         partition = context.services.replicas.get(topic, index)
         partition.check_leader(-1)
     except KafkaError as error:
-        return PartitionResponse(partition_index=index, error_code=error.code, error_message=error.message)
+        return _refused(index, error)
     return PartitionResponse(
         partition_index=index,
         active_producers=[
@@ -59,6 +65,10 @@ def _partition(context: RequestContext, topic: str, index: int) -> PartitionResp
             for entry in partition.log.producers.entries.values()
         ],
     )
+
+
+def _refused(index: int, error: KafkaError) -> PartitionResponse:
+    return PartitionResponse(partition_index=index, error_code=error.code, error_message=error.message)
 
 
 DESCRIBE_PRODUCERS: Final = Api(ApiKey.DESCRIBE_PRODUCERS, DescribeProducersRequest, describe_producers)

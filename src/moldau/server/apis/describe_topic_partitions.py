@@ -19,8 +19,10 @@ from moldau.protocol.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
     ResponseCursor,
 )
+from moldau.security.acl import Operation
 from moldau.server.apis.authorized_operations import topic_operations
 from moldau.server.apis.cluster_view import offline_replicas
+from moldau.server.authorization import TOPIC, Denied, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.slicing import Work
@@ -31,7 +33,15 @@ def describe_topic_partitions(
     context: RequestContext, request: DescribeTopicPartitionsRequest
 ) -> Work[DescribeTopicPartitionsResponse]:
     image = context.services.metadata.image
-    names = _asked(request, image)
+    denied = Denied(context, Operation.DESCRIBE, TOPIC, quiet=not request.topics)
+    refused: list[str] = []
+    names = []
+    for name in _asked(request, image):
+        if name in denied:
+            refused.append(name)
+        else:
+            names.append(name)
+        yield
     cursor = request.cursor
     start = {cursor.topic_name: cursor.partition_index} if cursor is not None else {}
     limit = max(1, min(context.services.config.max_request_partition_size_limit, request.response_partition_limit))
@@ -65,6 +75,11 @@ def describe_topic_partitions(
             response.next_cursor = ResponseCursor(topic_name=name, partition_index=indexes[limit])
             break
         limit -= len(indexes)
+    # Of a topic that may not be described it is not even said whether it is there.
+    response.topics += [
+        DescribeTopicPartitionsResponseTopic(error_code=refusal(TOPIC).code, name=name)
+        for name in (refused if request.topics else ())
+    ]
     return response
 
 

@@ -11,6 +11,8 @@ from moldau.protocol.messages.describe_transactions import (
     DescribeTransactionsResponse,
     TransactionState,
 )
+from moldau.security.acl import Operation
+from moldau.server.authorization import TOPIC, TRANSACTIONAL_ID, Denied, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.slicing import Work, distinct
@@ -20,9 +22,17 @@ def describe_transactions(
     context: RequestContext, request: DescribeTransactionsRequest
 ) -> Work[DescribeTransactionsResponse]:
     response = DescribeTransactionsResponse()
+    denied = Denied(context, Operation.DESCRIBE, TRANSACTIONAL_ID)
+    hidden = Denied(context, Operation.DESCRIBE, TOPIC)
     for name in (yield from distinct(request.transactional_ids)):
         one = DescribeTransactionsRequest(transactional_ids=[name])
-        response.transaction_states += context.services.transactions.describe_transactions(one).transaction_states
+        if name in denied:
+            described = error_response(one, context.version, refusal(TRANSACTIONAL_ID))
+        else:
+            described = context.services.transactions.describe_transactions(one)
+        for state in described.transaction_states if hidden else ():
+            state.topics = [topic for topic in state.topics if topic.topic not in hidden]
+        response.transaction_states += described.transaction_states
         yield
     return response
 

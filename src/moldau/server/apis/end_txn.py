@@ -13,11 +13,14 @@ from moldau.deferred import Deferred
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from moldau.security.acl import Operation
+from moldau.server.authorization import TRANSACTIONAL_ID, require
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 
 
 def end_txn(context: RequestContext, request: EndTxnRequest) -> Deferred[EndTxnResponse]:
+    require(context, Operation.WRITE, TRANSACTIONAL_ID, request.transactional_id)
     return context.services.transactions.end(request, context.version)
 
 

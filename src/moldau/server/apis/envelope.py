@@ -15,6 +15,8 @@ from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.message import Message
 from moldau.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from moldau.security.acl import Operation
+from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api, Route, route_key
 from moldau.server.envelopes import client_of, unseal
@@ -51,6 +53,7 @@ _CORRELATION: Final = Struct(">i")
 
 
 def envelope(context: RequestContext, request: EnvelopeRequest) -> Work[EnvelopeResponse | Deferred[EnvelopeResponse]]:
+    require_cluster(context, Operation.CLUSTER_ACTION)
     sealed = unseal(request)
     route = context.connection.table.routes.get(route_key(sealed.api_key, sealed.version))
     if sealed.api_key not in FORWARDABLE:

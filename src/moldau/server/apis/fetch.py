@@ -15,6 +15,7 @@ Whatever it leaves goes the ways above, which say what it has to do.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import TYPE_CHECKING, Final
 
 from moldau import _speed
@@ -33,15 +34,19 @@ from moldau.protocol.messages.fetch import (
 from moldau.replica.partition import NO_REPLICA
 from moldau.replica.reads import Reads
 from moldau.runtime.ports import Chunk, FileSlice
+from moldau.security.acl import Operation
+from moldau.server.authorization import TOPIC, DeniedTopics, EveryTopic, cluster_allowed, names_of
+from moldau.server.context import RequestContext
 from moldau.server.dispatch import DECLINED, Api, RawAnswer, RawHandler
 from moldau.server.fetch_sessions import FetchContext, FetchPartition, PartitionOutcome
 from moldau.server.leader_hints import MOVED, LeaderHint, leader_hint
 from moldau.server.request_channel import encode_in_slices
 from moldau.slicing import Work
+from moldau.types import Uuid
 
 if TYPE_CHECKING:
     from moldau.server.connection import Connection
-    from moldau.server.context import RequestContext, Services
+    from moldau.server.context import Services
 
 if _speed.COMPILED:
     from moldau._speed.frames import encode_fetch, parse_fetch
@@ -73,6 +78,7 @@ class FetchCall:
         replica_id: int = CONSUMER,
         broker_epoch: int = NO_BROKER_EPOCH,
         rack: str = "",
+        denied: Container[str | Uuid] | None = None,
     ) -> None:
         follower = replica_id >= 0
         self._services = services
@@ -91,6 +97,7 @@ class FetchCall:
             broker_epoch=broker_epoch,
             leader_only=follower or version < _READS_FOLLOWERS,
             rack="" if follower else rack,
+            denied=denied,
         )
 
     def close(self) -> None:
@@ -174,12 +181,25 @@ def raw_fetch(services: Services) -> RawHandler:
     ) -> RawAnswer:
         replicas = services.replicas
         # Where readers may be sent to another replica each has to be looked at.
-        if replicas.replication is None or replicas.replication.selector is None:
+        authorization = services.authorization
+        plan = denied = None
+        if authorization is not None:
+            plan = parse_fetch(data, start, end, version)
+            if plan is None:
+                return DECLINED
+            names = names_of(services, (asked[0] for asked in plan[6]))
+            if plan[9] >= 0 or plan[4] or not authorization.allows_plain(connection, Operation.READ, TOPIC, names):
+                # It may be denied in part, or reads what its session remembers.
+                key = ApiKey.FETCH
+                asking = RequestContext(connection, services, key, version, correlation_id, connection.client_id)
+                denied = _denied(asking, plan[9])
+        if denied is None and (replicas.replication is None or replicas.replication.selector is None):
             most = services.config.fetch_max_bytes
             plain = read_plain(replicas, FileSlice, data, start, end, version, correlation_id, most)
             if plain is not None:
                 return plain
-        plan = parse_fetch(data, start, end, version)
+        if plan is None:
+            plan = parse_fetch(data, start, end, version)
         if plan is None:
             return DECLINED
         max_wait, min_bytes, max_bytes, isolation, session_id, session_epoch, partitions, forgotten, *reader = plan
@@ -203,6 +223,7 @@ def raw_fetch(services: Services) -> RawHandler:
             replica_id=replica_id,
             broker_epoch=broker_epoch,
             rack=rack,
+            denied=denied,
         )
 
         reads = call.reads
@@ -223,6 +244,15 @@ def raw_fetch(services: Services) -> RawHandler:
         return result
 
     return fetch_bytes
+
+
+def _denied(context: RequestContext, replica_id: int) -> Container[str | Uuid] | None:
+    """The topics that this reader may not read. Who says to be a broker must be let in as one, and reads everything."""
+    if context.services.authorization is None:
+        return None
+    if replica_id < 0:
+        return DeniedTopics(context, Operation.READ)
+    return None if cluster_allowed(context, Operation.CLUSTER_ACTION) else EveryTopic(context)
 
 
 def fetch(context: RequestContext, request: FetchRequest) -> Work[FetchResponse | Deferred[FetchResponse]]:
@@ -273,6 +303,7 @@ def fetch(context: RequestContext, request: FetchRequest) -> Work[FetchResponse 
         replica_id=replica_id,
         broker_epoch=broker_epoch,
         rack=request.rack_id,
+        denied=_denied(context, replica_id),
     )
 
     def answer() -> Work[FetchResponse | Deferred[FetchResponse]]:

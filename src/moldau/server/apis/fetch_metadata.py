@@ -13,11 +13,14 @@ from moldau.links.exchange import OUR_NAME
 from moldau.protocol.api import ApiKey
 from moldau.protocol.message import Message
 from moldau.protocol.messages.fetch import FetchRequest, FetchResponse
+from moldau.security.acl import Operation
+from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 
 
 def fetch_metadata(context: RequestContext, request: FetchRequest) -> Message | Deferred[Message]:
+    require_cluster(context, Operation.CLUSTER_ACTION)
     controller, software = context.services.controller, context.connection.software
     if controller is not None and software is not None and software.name == OUR_NAME:
         # How often others ask is theirs to choose.

@@ -12,11 +12,14 @@ from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.message import Message
 from moldau.protocol.messages.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
+from moldau.security.acl import Operation
+from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 
 
 def fetch_snapshot(context: RequestContext, request: FetchSnapshotRequest) -> Message | Deferred[Message]:
+    require_cluster(context, Operation.CLUSTER_ACTION)
     return context.services.quorum.handle(request, context.version)
 
 

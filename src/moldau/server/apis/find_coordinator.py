@@ -9,7 +9,7 @@ created when it is first asked for; the answer waits for it, so that a client ne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Final, NamedTuple
 
 from moldau.coordinator.partition_hash import partition_for
@@ -17,6 +17,8 @@ from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from moldau.security.acl import Operation
+from moldau.server.authorization import GROUP, TRANSACTIONAL_ID, Denied, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
@@ -38,20 +40,31 @@ def find_coordinator(
 ) -> Work[FindCoordinatorResponse | Deferred[FindCoordinatorResponse]]:
     keys = [request.key] if context.version < 4 else (yield from distinct(request.coordinator_keys))
     topic = _TOPICS.get(request.key_type)
+    denied: Container[str] = ()
+    if request.key_type == 0:
+        denied, refused = Denied(context, Operation.DESCRIBE, GROUP), _Found(refusal(GROUP).code)
+    elif request.key_type == 1:
+        denied, refused = Denied(context, Operation.DESCRIBE, TRANSACTIONAL_ID), _Found(refusal(TRANSACTIONAL_ID).code)
     if topic is None:
-        refused = _Found(ErrorCode.INVALID_REQUEST, f"The coordinator type {request.key_type} is not known.")
-        return (yield from _response(context.version, keys, lambda _: refused))
+        unknown = _Found(ErrorCode.INVALID_REQUEST, f"The coordinator type {request.key_type} is not known.")
+        return (yield from _response(context.version, keys, lambda _: unknown))
+
+    def find(key: str) -> _Found:
+        return refused if key in denied else _find(context, topic, key)
+
     if context.services.metadata.image.topics.get(topic) is not None:
-        return (yield from _response(context.version, keys, lambda key: _find(context, topic, key)))
+        return (yield from _response(context.version, keys, find))
+    if all(key in denied for key in keys):
+        return (yield from _response(context.version, keys, find))
     answer: Deferred[FindCoordinatorResponse] = Deferred()
 
     def created(_value: None, error: BaseException | None) -> None:
-        def find(key: str) -> _Found:
-            if isinstance(error, KafkaError):
+        def answer_to(key: str) -> _Found:
+            if isinstance(error, KafkaError) and key not in denied:
                 return _Found(error.code, error.message)
-            return _find(context, topic, key)
+            return find(key)
 
-        context.services.slicer.run_into(_response(context.version, keys, find), answer)
+        context.services.slicer.run_into(_response(context.version, keys, answer_to), answer)
 
     context.services.create_internal_topic(topic).then(created)
     return answer

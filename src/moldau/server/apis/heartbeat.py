@@ -8,11 +8,14 @@ from moldau.deferred import Deferred
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from moldau.security.acl import Operation
+from moldau.server.authorization import GROUP, require
 from moldau.server.context import RequestContext, request_info
 from moldau.server.dispatch import Api
 
 
 def heartbeat(context: RequestContext, request: HeartbeatRequest) -> Deferred[HeartbeatResponse]:
+    require(context, Operation.READ, GROUP, request.group_id)
     return context.services.groups.heartbeat(request_info(context), request)
 
 

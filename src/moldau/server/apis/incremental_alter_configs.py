@@ -21,6 +21,7 @@ from moldau.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from moldau.security.acl import Operation as Access
 from moldau.server.apis.broker_loggers import check_logger, set_logger
 from moldau.server.apis.config_changes import (
     Results,
@@ -28,6 +29,7 @@ from moldau.server.apis.config_changes import (
     broker_settings_after,
     check_at_controller,
     check_is_this_broker,
+    check_may_alter,
     check_resource,
     pass_on_to_controller,
     repeated_resources,
@@ -73,9 +75,13 @@ def _alter(
             if resource in twice:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "The resource appears twice in the request.")
             if resource.type == ResourceType.BROKER_LOGGER:
+                # At a controller as in Kafka: its loggers are the business of those who run the nodes.
+                at_controller = check_at_broker is None
+                check_may_alter(context, resource, Access.CLUSTER_ACTION if at_controller else Access.ALTER_CONFIGS)
                 _set_loggers(context, wanted, validate_only=request.validate_only)
                 settled[index] = None
                 continue
+            check_may_alter(context, resource)
             asked = [Change(config.name, config.config_operation, config.value) for config in wanted.configs]
             if check_at_broker is None:
                 check_at_controller(resource)

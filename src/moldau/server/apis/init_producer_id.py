@@ -14,6 +14,8 @@ from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from moldau.security.acl import Operation
+from moldau.server.authorization import CLUSTER, TOPIC, TRANSACTIONAL_ID, cluster_allowed, refusal, require
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
@@ -22,6 +24,7 @@ from moldau.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 def init_producer_id(
     context: RequestContext, request: InitProducerIdRequest
 ) -> InitProducerIdResponse | Deferred[InitProducerIdResponse]:
+    _check_allowed(context, request)
     if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
         return _refused(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is not None:
@@ -37,6 +40,19 @@ def init_producer_id(
 
     context.services.producer_ids.next_id().then(given)
     return answer
+
+
+def _check_allowed(context: RequestContext, request: InitProducerIdRequest) -> None:
+    """Whoever may write to some topic may number what he writes."""
+    authorization = context.services.authorization
+    if authorization is None:
+        return
+    if request.transactional_id is not None:
+        require(context, Operation.WRITE, TRANSACTIONAL_ID, request.transactional_id)
+    elif not cluster_allowed(context, Operation.IDEMPOTENT_WRITE, quiet=True) and not authorization.allows_somewhere(
+        context, Operation.WRITE, TOPIC
+    ):
+        raise refusal(CLUSTER)
 
 
 def error_response(request: InitProducerIdRequest, version: int, error: KafkaError) -> InitProducerIdResponse:

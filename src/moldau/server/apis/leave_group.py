@@ -12,12 +12,15 @@ from moldau.deferred import Deferred
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from moldau.security.acl import Operation
+from moldau.server.authorization import GROUP, require
 from moldau.server.context import RequestContext, request_info
 from moldau.server.dispatch import Api
 from moldau.server.parts import Parts
 
 
 def leave_group(context: RequestContext, request: LeaveGroupRequest) -> Deferred[LeaveGroupResponse]:
+    require(context, Operation.READ, GROUP, request.group_id)
     return context.services.groups.leave_group(request_info(context), request)
 
 

@@ -14,6 +14,8 @@ from moldau.protocol.messages.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
+from moldau.security.acl import Operation
+from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 
@@ -27,6 +29,7 @@ _ALL: Final = (
 
 
 def list_config_resources(context: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+    require_cluster(context, Operation.DESCRIBE_CONFIGS)
     wanted = request.resource_types or _ALL if context.version >= 1 else (ResourceType.CLIENT_METRICS,)
     if not set(wanted) <= set(_ALL):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)

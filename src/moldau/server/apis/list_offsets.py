@@ -21,6 +21,8 @@ from moldau.protocol.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from moldau.replica.partition import Partition
+from moldau.security.acl import Operation
+from moldau.server.authorization import TOPIC, Denied, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.slicing import Work
@@ -79,6 +81,7 @@ def list_offsets(
             key = (topic.name, partition.partition_index)
             (twice if key in asked else asked).add(key)
             yield
+    denied = Denied(context, Operation.DESCRIBE, TOPIC)
     response = ListOffsetsResponse()
     questions: list[_Question] = []
     for topic in request.topics:
@@ -86,7 +89,9 @@ def list_offsets(
         response.topics.append(answered)
         yield
         for partition in topic.partitions:
-            if (topic.name, partition.partition_index) in twice:
+            if topic.name in denied:
+                answered.partitions.append(_failed(partition, refusal(TOPIC).code))
+            elif (topic.name, partition.partition_index) in twice:
                 answered.partitions.append(_failed(partition, ErrorCode.INVALID_REQUEST))
             else:
                 answer = yield from _answer(context, request, topic.name, partition, questions)

@@ -14,7 +14,7 @@ Topics are described and encoded once and kept so (`encoded_topics`); an answer 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Final
 
 from moldau.deferred import Deferred
@@ -33,8 +33,10 @@ from moldau.protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from moldau.protocol.wire import Writer
+from moldau.security.acl import Operation
 from moldau.server.apis.authorized_operations import NOT_REQUESTED, cluster_operations, topic_operations
 from moldau.server.apis.cluster_view import alive_brokers, any_broker, offline_replicas
+from moldau.server.authorization import TOPIC, Denied, cluster_allowed, refusal
 from moldau.server.context import RequestContext
 from moldau.server.controller_channel import FORWARDING
 from moldau.server.dispatch import Api
@@ -53,8 +55,12 @@ def metadata(context: RequestContext, request: MetadataRequest) -> Work[Message 
     topics = request.topics
     if topics is None or (context.version == 0 and not topics):
         answer = _Answer(context, request, image)
+        hidden = Denied(context, Operation.DESCRIBE, TOPIC, quiet=True)
         for known in list(image.topics.by_name.values()):
-            yield from answer.describe(known)
+            if known.name in hidden:
+                yield
+            else:
+                yield from answer.describe(known)
         return answer.response()
     if context.version < 12:
         for topic in topics:
@@ -63,31 +69,46 @@ def metadata(context: RequestContext, request: MetadataRequest) -> Work[Message 
                     ErrorCode.INVALID_REQUEST, f"Topics cannot be asked for by id in version {context.version}."
                 )
             yield
+    denied = Denied(context, Operation.DESCRIBE, TOPIC)
     ids = yield from distinct(topic.topic_id for topic in topics if topic.topic_id != ZERO_UUID)
     if ids:
         answer = _Answer(context, request, image)
         for topic_id in ids:
-            yield from answer.by_id(topic_id)
+            yield from answer.by_id(topic_id, denied)
         return answer.response()
     names = yield from distinct(topic.name for topic in topics if topic.name is not None)
+    refused: dict[str, int] = {}
     if request.allow_auto_topic_creation and context.services.config.auto_create_topics_enable:
         missing = []
+        uncreated = _NotCreatable(context)
         for name in names:
-            if image.topics.get(name) is None and _may_be_created(name):
+            if name in denied:
+                pass
+            elif image.topics.get(name) is None and name in uncreated:
+                refused[name] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            elif image.topics.get(name) is None and _may_be_created(name):
                 missing.append(name)
             yield
         if missing:
-            return _create_and_respond(context, request, names, missing[:MOST_CREATED])
-    return (yield from _by_names(context, request, names, lambda _: ErrorCode.NONE))
+            return _create_and_respond(context, request, names, missing[:MOST_CREATED], refused, denied)
+    return (yield from _by_names(context, request, names, lambda name: refused.get(name, ErrorCode.NONE), denied))
 
 
 def _by_names(
-    context: RequestContext, request: MetadataRequest, names: Sequence[str], refused: Callable[[str], int]
+    context: RequestContext,
+    request: MetadataRequest,
+    names: Sequence[str],
+    refused: Callable[[str], int],
+    denied: Denied,
 ) -> Work[Message]:
-    """`refused` says why a topic could not be created, where that was tried."""
+    """`refused` says why a topic could not be created, where that was tried; of `denied` nothing is told."""
     answer = _Answer(context, request, context.services.metadata.image)
     for name in names:
-        yield from answer.by_name(name, refused(name))
+        if name in denied:
+            answer.deny(MetadataResponseTopic(error_code=refusal(TOPIC).code, name=name))
+            yield
+        else:
+            yield from answer.by_name(name, refused(name))
     return answer.response()
 
 
@@ -110,7 +131,12 @@ METADATA: Final = Api(ApiKey.METADATA, MetadataRequest, metadata, error_response
 
 
 def _create_and_respond(
-    context: RequestContext, request: MetadataRequest, names: list[str], missing: list[str]
+    context: RequestContext,
+    request: MetadataRequest,
+    names: list[str],
+    missing: list[str],
+    unwanted: dict[str, int],
+    denied: Denied,
 ) -> Deferred[Message]:
     creation = CreateTopicsRequest(
         topics=[_creatable(context, name) for name in missing], timeout_ms=context.services.config.request_timeout_ms
@@ -120,14 +146,39 @@ def _create_and_respond(
     def created(response: CreateTopicsResponse | None, error: BaseException | None) -> None:
         # If the controller is in this process, the image has the new topics already: it is published before its answer
         # leaves. From elsewhere they come a moment later, and the client asks again, as it does with Kafka.
-        refused = {} if response is None else {topic.name: topic.error_code for topic in response.topics}
+        refused = dict(unwanted)
+        refused.update((topic.name, topic.error_code) for topic in ([] if response is None else response.topics))
         # The whole request failed or timed out: the client shall come back.
         otherwise = ErrorCode.LEADER_NOT_AVAILABLE if error is not None else ErrorCode.NONE
-        work = _by_names(context, request, names, lambda name: refused.get(name, otherwise))
+        work = _by_names(context, request, names, lambda name: refused.get(name, otherwise), denied)
         context.services.slicer.run_into(work, answer)
 
-    context.services.controller_channel.ask(creation, timeout=_CREATION_SECONDS, lane=FORWARDING).then(created)
+    channel = context.services.controller_channel
+    if context.services.authorization is None:
+        channel.ask(creation, timeout=_CREATION_SECONDS, lane=FORWARDING).then(created)
+    else:
+        # In the client's name: what it may not do, this node does not do for it.
+        version = CreateTopicsRequest.MAX_VERSION
+        asking = RequestContext(
+            context.connection, context.services, ApiKey.CREATE_TOPICS, version, 0, context.client_id
+        )
+        channel.forward(asking, creation, timeout=_CREATION_SECONDS).then(created)
     return answer
+
+
+class _NotCreatable:
+    """The topics this client may not create."""
+
+    def __init__(self, context: RequestContext) -> None:
+        self._context = context
+        self._denied: Container[str] | None = None
+
+    def __contains__(self, name: object) -> bool:
+        if self._denied is None:
+            context = self._context
+            is_free = cluster_allowed(context, Operation.CREATE, quiet=True)
+            self._denied = () if is_free else Denied(context, Operation.CREATE, TOPIC)
+        return name in self._denied
 
 
 def _may_be_created(name: str) -> bool:
@@ -156,8 +207,17 @@ class _Answer:
         self._cached = context.services.encoded_topics.of(image, context.version, context.listener_name)
         self._topics: list[bytes] = []
 
-    def by_id(self, topic_id: Uuid) -> Work[None]:
+    def deny(self, topic: MetadataResponseTopic) -> None:
+        out = Writer()
+        MetadataResponseTopic.write_all(out, (topic,), self._context.version)
+        self._topics.append(out.bytes())
+
+    def by_id(self, topic_id: Uuid, denied: Denied) -> Work[None]:
         topic = self._image.topics.by_id(topic_id)
+        if topic is not None and topic.name in denied:
+            self.deny(MetadataResponseTopic(error_code=refusal(TOPIC).code, name=None, topic_id=topic_id))
+            yield
+            return
         if topic is not None:
             yield from self.describe(topic)
             return
@@ -207,9 +267,7 @@ class _Answer:
     def _add(self, topic: MetadataResponseTopic) -> None:
         if self._with_operations and topic.name is not None:
             topic.topic_authorized_operations = topic_operations(self._context, topic.name)
-        out = Writer()
-        MetadataResponseTopic.write_all(out, (topic,), self._context.version)
-        self._topics.append(out.bytes())
+        self.deny(topic)
 
     def response(self) -> Message:
         """The topics go where the answer without any has its empty array: all that follows it is of fixed size."""

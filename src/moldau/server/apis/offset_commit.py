@@ -24,6 +24,8 @@ from moldau.protocol.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from moldau.runtime.ports import Chunk
+from moldau.security.acl import Operation
+from moldau.server.authorization import GROUP, TOPIC, DeniedTopics, names_of, refusal, require
 from moldau.server.commit_runs import plain_commit
 from moldau.server.context import RequestContext, Services, request_info
 from moldau.server.dispatch import DECLINED, Api, RawAnswer, RawHandler
@@ -50,6 +52,14 @@ def raw_offset_commit(services: Services) -> RawHandler:
         if plan is None:
             return DECLINED
         topics = plan[4]
+        authorization = services.authorization
+        if authorization is not None and not (
+            authorization.allows_plain(connection, Operation.READ, GROUP, (plan[0],))
+            and authorization.allows_plain(
+                connection, Operation.READ, TOPIC, names_of(services, (topic[0] for topic in topics))
+            )
+        ):
+            return DECLINED
         commit = plain_commit(services, version, plan)
         written = None if commit is None else services.groups.plain_commits.commit(commit)
         if written is None:
@@ -69,8 +79,12 @@ def raw_offset_commit(services: Services) -> RawHandler:
 
 
 def offset_commit(context: RequestContext, request: OffsetCommitRequest) -> Deferred[OffsetCommitResponse]:
+    require(context, Operation.READ, GROUP, request.group_id)
     refused: list[OffsetCommitResponseTopic] = []
-    request.topics = [known for topic in request.topics if (known := _known(context, topic, refused)) is not None]
+    denied = DeniedTopics(context, Operation.READ)
+    request.topics = [
+        known for topic in request.topics if (known := _known(context, topic, refused, denied)) is not None
+    ]
     if refused and not request.topics:
         return ready(OffsetCommitResponse(topics=refused))
 
@@ -88,11 +102,17 @@ def offset_commit(context: RequestContext, request: OffsetCommitRequest) -> Defe
 
 
 def _known(
-    context: RequestContext, topic: OffsetCommitRequestTopic, refused: list[OffsetCommitResponseTopic]
+    context: RequestContext,
+    topic: OffsetCommitRequestTopic,
+    refused: list[OffsetCommitResponseTopic],
+    denied: DeniedTopics,
 ) -> OffsetCommitRequestTopic | None:
     """The part of the topic that exists, with its name; the rest becomes an answer."""
     topics = context.services.metadata.image.topics
     by_id = context.version >= _IDS_SINCE
+    if (topic.topic_id if by_id else topic.name) in denied:
+        refused.append(_failed(topic, refusal(TOPIC).code))
+        return None
     found = topics.by_id(topic.topic_id) if by_id else topics.get(topic.name)
     if found is None:
         code = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

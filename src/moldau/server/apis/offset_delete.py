@@ -14,16 +14,24 @@ from moldau.protocol.messages.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
+from moldau.security.acl import Operation
+from moldau.server.authorization import GROUP, TOPIC, Denied, refusal, require
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.parts import Parts
 
 
 def offset_delete(context: RequestContext, request: OffsetDeleteRequest) -> Deferred[OffsetDeleteResponse]:
+    require(context, Operation.DELETE, GROUP, request.group_id)
+    denied = Denied(context, Operation.READ, TOPIC)
     topics = context.services.metadata.image.topics
     known: list[OffsetDeleteRequestTopic] = []
     refused: dict[str, OffsetDeleteResponseTopic] = {}
     for topic in request.topics:
+        if topic.name in denied:
+            rows = refused.setdefault(topic.name, OffsetDeleteResponseTopic(name=topic.name)).partitions
+            rows += [_refused(row.partition_index, refusal(TOPIC).code) for row in topic.partitions]
+            continue
         found = topics.get(topic.name)
         partitions = found.partitions if found is not None else {}
         present = [row for row in topic.partitions if row.partition_index in partitions]
@@ -32,7 +40,7 @@ def offset_delete(context: RequestContext, request: OffsetDeleteRequest) -> Defe
             known.append(OffsetDeleteRequestTopic(name=topic.name, partitions=present))
         if missing:
             rows = refused.setdefault(topic.name, OffsetDeleteResponseTopic(name=topic.name)).partitions
-            rows += [_absent(row.partition_index) for row in missing]
+            rows += [_refused(row.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) for row in missing]
 
     def complete(response: OffsetDeleteResponse) -> OffsetDeleteResponse:
         if not response.error_code:
@@ -47,8 +55,8 @@ def offset_delete(context: RequestContext, request: OffsetDeleteRequest) -> Defe
     return mapped(answer, complete)
 
 
-def _absent(index: int) -> OffsetDeleteResponsePartition:
-    return OffsetDeleteResponsePartition(partition_index=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+def _refused(index: int, code: ErrorCode) -> OffsetDeleteResponsePartition:
+    return OffsetDeleteResponsePartition(partition_index=index, error_code=code)
 
 
 def error_response(request: OffsetDeleteRequest, version: int, error: KafkaError) -> OffsetDeleteResponse:

@@ -6,9 +6,10 @@ can ask for stable offsets only, 8 takes several groups, 9 member epochs, 10 top
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
-from moldau.deferred import Deferred, gather, mapped
+from moldau.deferred import Deferred, gather, mapped, ready
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.api import ApiKey
@@ -23,6 +24,8 @@ from moldau.protocol.messages.offset_fetch import (
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
+from moldau.security.acl import Operation
+from moldau.server.authorization import GROUP, TOPIC, Denied, refusal, require
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.parts import Parts
@@ -37,8 +40,15 @@ def offset_fetch(context: RequestContext, request: OffsetFetchRequest) -> Deferr
     if context.version >= _SEVERAL_SINCE:
         image = context.services.metadata.image
         by_id = context.version >= _IDS_SINCE
-        answers = [_fetch_group(context, group, image, by_id, stable) for group in request.groups]
+        denied = Denied(context, Operation.DESCRIBE, GROUP)
+        answers = [
+            _fetch_group(context, group, image, by_id, stable)
+            if group.group_id not in denied
+            else ready(OffsetFetchResponseGroup(group_id=group.group_id, error_code=refusal(GROUP).code))
+            for group in request.groups
+        ]
         return mapped(gather(answers), lambda rows: OffsetFetchResponse(groups=rows))
+    require(context, Operation.DESCRIBE, GROUP, request.group_id)
     topics = None
     if request.topics is not None:
         topics = [
@@ -46,7 +56,7 @@ def offset_fetch(context: RequestContext, request: OffsetFetchRequest) -> Deferr
             for topic in request.topics
         ]
     only = OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)
-    fetched = groups.fetch_offsets(only, require_stable=stable)
+    fetched = _shown(context, only, lambda: groups.fetch_offsets(only, require_stable=stable))
     return mapped(fetched, lambda group: _single(request, group, context.version))
 
 
@@ -59,7 +69,7 @@ def _fetch_group(
         for topic in group.topics:
             found = image.topics.by_id(topic.topic_id)
             if found is None:
-                unknown.append(_unknown_topic(topic))
+                unknown.append(_failed_topic(topic, ErrorCode.UNKNOWN_TOPIC_ID))
             else:
                 topic.name = found.name
                 known.append(topic)
@@ -70,7 +80,27 @@ def _fetch_group(
             response.topics = [*_with_ids(response.topics, image), *unknown]
         return response
 
-    return mapped(context.services.groups.fetch_offsets(group, require_stable=stable), complete)
+    groups = context.services.groups
+    return mapped(_shown(context, group, lambda: groups.fetch_offsets(group, require_stable=stable)), complete)
+
+
+def _shown(
+    context: RequestContext, group: OffsetFetchRequestGroup, fetch: Callable[[], Deferred[OffsetFetchResponseGroup]]
+) -> Deferred[OffsetFetchResponseGroup]:
+    """What may be told of it: topics that were named are refused, of all others nothing is said."""
+    denied = Denied(context, Operation.DESCRIBE, TOPIC, quiet=group.topics is None)
+    if not denied:
+        return fetch()
+    refused = [_failed_topic(topic, refusal(TOPIC).code) for topic in group.topics or () if topic.name in denied]
+    if group.topics is not None:
+        group.topics = [topic for topic in group.topics if topic.name not in denied]
+
+    def complete(response: OffsetFetchResponseGroup) -> OffsetFetchResponseGroup:
+        if not response.error_code:
+            response.topics = [*(topic for topic in response.topics if topic.name not in denied), *refused]
+        return response
+
+    return mapped(fetch(), complete)
 
 
 def _with_ids(topics: list[OffsetFetchResponseTopics], image: MetadataImage) -> list[OffsetFetchResponseTopics]:
@@ -84,13 +114,12 @@ def _with_ids(topics: list[OffsetFetchResponseTopics], image: MetadataImage) -> 
     return rows
 
 
-def _unknown_topic(topic: OffsetFetchRequestTopics) -> OffsetFetchResponseTopics:
+def _failed_topic(topic: OffsetFetchRequestTopics, code: ErrorCode) -> OffsetFetchResponseTopics:
     return OffsetFetchResponseTopics(
+        name=topic.name,
         topic_id=topic.topic_id,
         partitions=[
-            OffsetFetchResponsePartitions(
-                partition_index=index, committed_offset=-1, metadata="", error_code=ErrorCode.UNKNOWN_TOPIC_ID
-            )
+            OffsetFetchResponsePartitions(partition_index=index, committed_offset=-1, metadata="", error_code=code)
             for index in topic.partition_indexes
         ],
     )

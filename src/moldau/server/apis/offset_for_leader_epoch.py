@@ -5,6 +5,7 @@ Versions: 3 adds the asking replica, 4 is flexible. librdkafka uses exactly vers
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Final
 
 from moldau.errors import ErrorCode, KafkaError
@@ -16,6 +17,8 @@ from moldau.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopicResult,
 )
+from moldau.security.acl import Operation
+from moldau.server.authorization import TOPIC, Denied, cluster_allowed, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.slicing import Work
@@ -25,12 +28,19 @@ def offset_for_leader_epoch(
     context: RequestContext, request: OffsetForLeaderEpochRequest
 ) -> Work[OffsetForLeaderEpochResponse]:
     response = OffsetForLeaderEpochResponse()
+    denied: Container[str] = ()
+    if not cluster_allowed(context, Operation.CLUSTER_ACTION, quiet=True):
+        denied = Denied(context, Operation.DESCRIBE, TOPIC)
     for topic in request.topics:
         answered = OffsetForLeaderTopicResult(topic=topic.topic)
         response.topics.append(answered)
         yield
         for asked in topic.partitions:
-            answered.partitions.append(_answer(context, topic.topic, asked))
+            if topic.topic in denied:
+                refused = EpochEndOffset(partition=asked.partition, error_code=refusal(TOPIC).code)
+                answered.partitions.append(refused)
+            else:
+                answered.partitions.append(_answer(context, topic.topic, asked))
             yield
     return response
 

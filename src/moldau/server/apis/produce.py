@@ -45,7 +45,9 @@ from moldau.protocol.messages.produce import (
 from moldau.protocol.records import Compression
 from moldau.replica.appends import Appends
 from moldau.runtime.ports import Chunk
+from moldau.security.acl import Operation
 from moldau.server.apis.transactional_produce import ADDS_PARTITIONS, Questions, Write, ask
+from moldau.server.authorization import TOPIC, TRANSACTIONAL_ID, DeniedTopics, allowed, names_of, refusal
 from moldau.server.dispatch import DECLINED, Api, RawAnswer, RawHandler
 from moldau.server.leader_hints import MOVED, LeaderHint, leader_hint
 from moldau.server.request_channel import encode_response
@@ -106,6 +108,11 @@ def raw_produce(services: Services) -> RawHandler:
         if plan is None or plan[0] is not None or not -1 <= plan[1] <= 1:
             return DECLINED
         _, acks, timeout_ms, batches = plan
+        authorization = services.authorization
+        if authorization is not None and not authorization.allows_plain(
+            connection, Operation.WRITE, TOPIC, names_of(services, (batch[0] for batch in batches))
+        ):
+            return DECLINED
         if len(batches) > 1 and services.replicas.arrivals:
             return DECLINED  # each of them may have to be opened first, so it is done in slices
         appends = Appends(services.replicas, acks, by_id=version >= 13)
@@ -130,18 +137,28 @@ def produce(context: RequestContext, request: ProduceRequest) -> Work[Answer | D
     """The same through the generated classes."""
     appends = Appends(context.services.replicas, request.acks, by_id=context.version >= 13)
     if not -1 <= request.acks <= 1:
-        refusal = KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {request.acks}; it must be -1, 0 or 1.")
-        for topic, row in _rows(request, context.version):
-            appends.refuse(topic, row.index, refusal)
-            yield
-    elif request.transactional_id is not None:
+        unknown = KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {request.acks}; it must be -1, 0 or 1.")
+        return (yield from _refuse_all(context, request, unknown))
+    if request.transactional_id is not None:
         return (yield from _produce_in_transaction(context, request, appends))
-    else:
-        check = RecordsCheck(context.version, transactional=False)
-        for topic, row in _rows(request, context.version):
-            records = writable(row.records)
-            appends.append(topic, row.index, records, 0, len(records), check)
+    check = RecordsCheck(context.version, transactional=False)
+    denied = DeniedTopics(context, Operation.WRITE)
+    for topic, row in _rows(request, context.version):
+        if topic in denied:
+            appends.refuse(topic, row.index, refusal(TOPIC))
             yield
+            continue
+        records = writable(row.records)
+        appends.append(topic, row.index, records, 0, len(records), check)
+        yield
+    return _finish(context, request, appends)
+
+
+def _refuse_all(context: RequestContext, request: ProduceRequest, error: KafkaError) -> Work[Answer | Deferred[Answer]]:
+    appends = Appends(context.services.replicas, request.acks, by_id=context.version >= 13)
+    for topic, row in _rows(request, context.version):
+        appends.refuse(topic, row.index, error)
+        yield
     return _finish(context, request, appends)
 
 
@@ -159,21 +176,30 @@ def _produce_in_transaction(
     replicas = context.services.replicas
     check = RecordsCheck(context.version, transactional=True)
     writes = []
+    denied = DeniedTopics(context, Operation.WRITE)
     for topic, row in _rows(request, context.version):
+        if topic in denied:
+            appends.refuse(topic, row.index, refusal(TOPIC))
+            yield
+            continue
         # One that was opened only by the write itself would have been written without a question.
         partition = replicas.find_or_open(topic, row.index)
         writes.append(Write(topic, row.index, writable(row.records), partition))
         yield
+    if any(write.is_transactional for write in writes):
+        name = request.transactional_id or ""
+        if not allowed(context, Operation.WRITE, TRANSACTIONAL_ID, name):
+            return (yield from _refuse_all(context, request, refusal(TRANSACTIONAL_ID)))
 
     def write(refusals: Mapping[TopicPartition, KafkaError]) -> Work[Answer | Deferred[Answer]]:
         for topic, index, records, partition in writes:
             # Nor one that is not the one asked for: its topic may have been made anew meanwhile.
             if partition is None or replicas.find(topic, index) is not partition:
-                refusal: KafkaError | None = KafkaError(replicas.why_missing(topic, index))
+                refused: KafkaError | None = KafkaError(replicas.why_missing(topic, index))
             else:
-                refusal = refusals.get(partition.topic_partition)
-            if refusal is not None:
-                appends.refuse(topic, index, refusal)
+                refused = refusals.get(partition.topic_partition)
+            if refused is not None:
+                appends.refuse(topic, index, refused)
             else:
                 appends.append(topic, index, records, 0, len(records), check, questions.guard(partition))
             yield
@@ -185,7 +211,7 @@ def _produce_in_transaction(
     told: list[Mapping[TopicPartition, KafkaError]] = [] if questions.asked else [{}]
     later: Deferred[Answer] = Deferred()
 
-    def allowed(refusals: Mapping[TopicPartition, KafkaError]) -> None:
+    def told_of(refusals: Mapping[TopicPartition, KafkaError]) -> None:
         if waits:
             context.services.slicer.run_into(write(refusals), later)
         else:
@@ -193,7 +219,7 @@ def _produce_in_transaction(
 
     waits = False
     if questions.asked:
-        ask(asking, request.transactional_id or "", questions.asked, context.version, allowed)
+        ask(asking, request.transactional_id or "", questions.asked, context.version, told_of)
     if told:
         return (yield from write(told[0]))
     # The request lies in the receive buffer, which is used again once this returns.

@@ -11,6 +11,8 @@ from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from moldau.security.acl import Operation
+from moldau.server.authorization import GROUP, require
 from moldau.server.context import RequestContext, request_info
 from moldau.server.dispatch import Api
 
@@ -20,6 +22,7 @@ _PROTOCOL_SINCE: Final = 5
 def sync_group(context: RequestContext, request: SyncGroupRequest) -> Deferred[SyncGroupResponse]:
     if context.version >= _PROTOCOL_SINCE and (request.protocol_type is None or request.protocol_name is None):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    require(context, Operation.READ, GROUP, request.group_id)
     return context.services.groups.sync_group(request_info(context), request)
 
 

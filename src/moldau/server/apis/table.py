@@ -23,11 +23,14 @@ from moldau.server.apis.broker_registration import BROKER_REGISTRATION
 from moldau.server.apis.consumer_group_describe import CONSUMER_GROUP_DESCRIBE
 from moldau.server.apis.consumer_group_heartbeat import CONSUMER_GROUP_HEARTBEAT
 from moldau.server.apis.controller_registration import CONTROLLER_REGISTRATION
+from moldau.server.apis.create_acls import CREATE_ACLS
 from moldau.server.apis.create_partitions import CREATE_PARTITIONS
 from moldau.server.apis.create_topics import CREATE_TOPICS
+from moldau.server.apis.delete_acls import DELETE_ACLS
 from moldau.server.apis.delete_groups import DELETE_GROUPS
 from moldau.server.apis.delete_records import DELETE_RECORDS
 from moldau.server.apis.delete_topics import DELETE_TOPICS
+from moldau.server.apis.describe_acls import DESCRIBE_ACLS
 from moldau.server.apis.describe_cluster import CONTROLLER_DESCRIBE_CLUSTER, DESCRIBE_CLUSTER
 from moldau.server.apis.describe_configs import DESCRIBE_CONFIGS
 from moldau.server.apis.describe_groups import DESCRIBE_GROUPS
@@ -99,6 +102,9 @@ BROKER_APIS: Final[tuple[Api, ...]] = (
     END_TXN,
     WRITE_TXN_MARKERS,
     TXN_OFFSET_COMMIT,
+    DESCRIBE_ACLS,
+    forwarded(CREATE_ACLS),
+    forwarded(DELETE_ACLS),
     DESCRIBE_CONFIGS,
     ALTER_CONFIGS,
     ALTER_REPLICA_LOG_DIRS,
@@ -129,6 +135,9 @@ CONTROLLER_APIS: Final[tuple[Api, ...]] = (
     API_VERSIONS,
     CREATE_TOPICS,
     DELETE_TOPICS,
+    DESCRIBE_ACLS,
+    CREATE_ACLS,
+    DELETE_ACLS,
     DESCRIBE_CONFIGS,
     CONTROLLER_ALTER_CONFIGS,
     CREATE_PARTITIONS,

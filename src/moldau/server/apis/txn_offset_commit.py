@@ -22,6 +22,8 @@ from moldau.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
+from moldau.security.acl import Operation
+from moldau.server.authorization import GROUP, TOPIC, TRANSACTIONAL_ID, Denied, refusal, require
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.parts import Parts
@@ -38,6 +40,8 @@ _COORDINATOR_AWAY: Final = (
 
 
 def txn_offset_commit(context: RequestContext, request: TxnOffsetCommitRequest) -> Deferred[TxnOffsetCommitResponse]:
+    require(context, Operation.WRITE, TRANSACTIONAL_ID, request.transactional_id)
+    require(context, Operation.READ, GROUP, request.group_id)
     answer: Deferred[TxnOffsetCommitResponse] = Deferred()
     services, version = context.services, context.version
     known, unknown = _known_topics(context, request)
@@ -86,10 +90,14 @@ def txn_offset_commit(context: RequestContext, request: TxnOffsetCommitRequest) 
 def _known_topics(
     context: RequestContext, request: TxnOffsetCommitRequest
 ) -> tuple[list[TxnOffsetCommitRequestTopic], list[TxnOffsetCommitResponseTopic]]:
-    """The part of the request that can be committed, and the answers for topics that do not exist."""
+    """The part of the request that can be committed, and the answers for topics that are not there or not allowed."""
     known, unknown = [], []
     topics = context.services.metadata.image.topics
+    denied = Denied(context, Operation.READ, TOPIC)
     for topic in request.topics:
+        if topic.name in denied:
+            unknown.append(_topic(topic.name, topic.partitions, refusal(TOPIC).code))
+            continue
         registered = topics.get(topic.name)
         indexes: Container[int] = registered.partitions if registered is not None else ()
         there = [row for row in topic.partitions if row.partition_index in indexes]

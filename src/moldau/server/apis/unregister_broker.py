@@ -8,12 +8,15 @@ from moldau.deferred import Deferred
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+from moldau.security.acl import Operation
 from moldau.server.apis.forwarding import controller_of
+from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 
 
 def unregister_broker(context: RequestContext, request: UnregisterBrokerRequest) -> Deferred[UnregisterBrokerResponse]:
+    require_cluster(context, Operation.ALTER)
     return controller_of(context).unregister_broker(request)
 
 

@@ -15,12 +15,15 @@ from moldau.protocol.messages.update_features import (
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
+from moldau.security.acl import Operation
 from moldau.server.apis.forwarding import controller_of
+from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 
 
 def update_features(context: RequestContext, request: UpdateFeaturesRequest) -> Deferred[UpdateFeaturesResponse]:
+    require_cluster(context, Operation.ALTER)
     return controller_of(context).update_features(request, context.version)
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from moldau.coordinator.marker import Marker
 from moldau.deferred import Deferred
+from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
@@ -20,6 +21,8 @@ from moldau.protocol.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from moldau.security.acl import Operation
+from moldau.server.authorization import cluster_allowed, require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.parts import Parts
@@ -28,6 +31,8 @@ from moldau.types import TopicPartition
 
 
 def write_txn_markers(context: RequestContext, request: WriteTxnMarkersRequest) -> Deferred[WriteTxnMarkersResponse]:
+    if not cluster_allowed(context, Operation.ALTER, quiet=True):
+        require_cluster(context, Operation.CLUSTER_ACTION)
     answer: Deferred[WriteTxnMarkersResponse] = Deferred()
     results = [WritableTxnMarkerResult(producer_id=row.producer_id) for row in request.markers]
     left = len(results)
@@ -70,9 +75,31 @@ def _topics(codes: Results) -> list[WritableTxnMarkerTopicResult]:
     ]
 
 
+def error_response(request: WriteTxnMarkersRequest, version: int, error: KafkaError) -> WriteTxnMarkersResponse:
+    return WriteTxnMarkersResponse(
+        markers=[
+            WritableTxnMarkerResult(
+                producer_id=row.producer_id,
+                topics=[
+                    WritableTxnMarkerTopicResult(
+                        name=topic.name,
+                        partitions=[
+                            WritableTxnMarkerPartitionResult(partition_index=index, error_code=error.code)
+                            for index in topic.partition_indexes
+                        ],
+                    )
+                    for topic in row.topics
+                ],
+            )
+            for row in request.markers
+        ]
+    )
+
+
 WRITE_TXN_MARKERS: Final = Api(
     ApiKey.WRITE_TXN_MARKERS,
     WriteTxnMarkersRequest,
     write_txn_markers,
+    error_response,
     parts=(Parts(("markers", "topics", "partition_indexes"), ("markers", "topics", "partitions"), size=100),),
 )

@@ -1,0 +1,100 @@
+"""Access rules: made, and removed by what they say. What they mean is for the authorizers of the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from moldau.controller.decision import Decision, check_size
+from moldau.errors import KafkaError
+from moldau.metadata.acls import acl_of, acl_record, missing
+from moldau.metadata.records import (
+    AccessControlEntryRecord,
+    Message,
+    MetadataError,
+    RemoveAccessControlEntryRecord,
+)
+from moldau.runtime.ports import Random
+from moldau.security.acl import Acl, AclFilter, check_acl, check_filter
+from moldau.slicing import Work
+from moldau.timeline import SnapshotRegistry, TimelineMap
+from moldau.types import ZERO_UUID, Uuid
+
+# Rules that are looked at before others have their turn.
+_IN_A_ROW: Final = 2000
+
+
+class Removed(NamedTuple):
+    """What one filter came to."""
+
+    acls: Sequence[Acl] = ()
+    error: KafkaError | None = None
+
+
+class AclControl:
+    def __init__(self, registry: SnapshotRegistry, random: Random) -> None:
+        self._random = random
+        self._by_id: TimelineMap[Uuid, Acl] = TimelineMap(registry)
+        # Every rule, by what it says; the same one is not made twice.
+        self._ids: TimelineMap[Acl, Uuid] = TimelineMap(registry)
+
+    def create(self, acls: Sequence[Acl]) -> Decision[list[KafkaError | None]]:
+        """Rules stand alone: one that is refused does not stop the others. One that is there already is fine."""
+        check_size(len(acls), "access rules")
+        records: list[Message] = []
+        results: list[KafkaError | None] = []
+        made: set[Acl] = set()
+        for acl in acls:
+            try:
+                check_acl(acl)
+            except KafkaError as error:
+                results.append(error)
+                continue
+            if acl not in self._ids and acl not in made:
+                made.add(acl)
+                records.append(acl_record(self._new_id(), acl))
+            results.append(None)
+        return Decision(records, results)
+
+    def delete(self, filters: Sequence[AclFilter]) -> Work[Decision[list[Removed]]]:
+        """What two filters match is told for each of them, and removed once."""
+        removed: dict[Uuid, Message] = {}
+        results: list[Removed] = []
+        for wanted in filters:
+            try:
+                check_filter(wanted)
+            except KafkaError as error:
+                results.append(Removed(error=error))
+                continue
+            found: list[Acl] = []
+            for number, (acl_id, acl) in enumerate(list(self._by_id.items())):
+                if wanted.matches(acl):
+                    found.append(acl)
+                    removed.setdefault(acl_id, RemoveAccessControlEntryRecord(id=acl_id))
+                    check_size(len(removed), "access rules to be removed")
+                if number % _IN_A_ROW == _IN_A_ROW - 1:
+                    yield
+            results.append(Removed(found))
+            yield
+        return Decision(list(removed.values()), results)
+
+    def replay(self, record: AccessControlEntryRecord) -> None:
+        acl = acl_of(record)
+        before = self._by_id.get(record.id)
+        if before is not None:
+            self._ids.pop(before)
+        self._by_id[record.id] = acl
+        self._ids[acl] = record.id
+
+    def replay_remove(self, record: RemoveAccessControlEntryRecord) -> None:
+        acl = self._by_id.pop(record.id)
+        if acl is None:
+            raise MetadataError(missing(record))
+        if self._ids.get(acl) == record.id:
+            self._ids.pop(acl)
+
+    def _new_id(self) -> Uuid:
+        while True:
+            acl_id = self._random.bytes(16)
+            if acl_id != ZERO_UUID and acl_id not in self._by_id:
+                return acl_id
