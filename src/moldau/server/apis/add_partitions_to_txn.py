@@ -139,6 +139,8 @@ def _response(results: list[AddPartitionsToTxnResult], version: int) -> AddParti
 
 
 def error_response(request: AddPartitionsToTxnRequest, version: int, error: KafkaError) -> AddPartitionsToTxnResponse:
+    if version >= _BATCHED:
+        return AddPartitionsToTxnResponse(error_code=error.code)
     results = [
         AddPartitionsToTxnResult(
             transactional_id=one.transactional_id,

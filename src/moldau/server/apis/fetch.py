@@ -252,7 +252,7 @@ def _denied(context: RequestContext, replica_id: int) -> Container[str | Uuid] |
         return None
     if replica_id < 0:
         return DeniedTopics(context, Operation.READ)
-    return None if cluster_allowed(context, Operation.CLUSTER_ACTION) else EveryTopic(context)
+    return None if cluster_allowed(context, Operation.CLUSTER_ACTION) else EveryTopic()
 
 
 def fetch(context: RequestContext, request: FetchRequest) -> Work[FetchResponse | Deferred[FetchResponse]]:

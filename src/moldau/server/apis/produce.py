@@ -46,7 +46,7 @@ from moldau.protocol.records import Compression
 from moldau.replica.appends import Appends
 from moldau.runtime.ports import Chunk
 from moldau.security.acl import Operation
-from moldau.server.apis.transactional_produce import ADDS_PARTITIONS, Questions, Write, ask
+from moldau.server.apis.transactional_produce import ADDS_PARTITIONS, Questions, Write, ask, is_transactional
 from moldau.server.authorization import TOPIC, TRANSACTIONAL_ID, DeniedTopics, allowed, names_of, refusal
 from moldau.server.dispatch import DECLINED, Api, RawAnswer, RawHandler
 from moldau.server.leader_hints import MOVED, LeaderHint, leader_hint
@@ -140,6 +140,8 @@ def produce(context: RequestContext, request: ProduceRequest) -> Work[Answer | D
         unknown = KafkaError(ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {request.acks}; it must be -1, 0 or 1.")
         return (yield from _refuse_all(context, request, unknown))
     if request.transactional_id is not None:
+        if not (yield from _may_be_in_transaction(context, request)):
+            return (yield from _refuse_all(context, request, refusal(TRANSACTIONAL_ID)))
         return (yield from _produce_in_transaction(context, request, appends))
     check = RecordsCheck(context.version, transactional=False)
     denied = DeniedTopics(context, Operation.WRITE)
@@ -160,6 +162,17 @@ def _refuse_all(context: RequestContext, request: ProduceRequest, error: KafkaEr
         appends.refuse(topic, row.index, error)
         yield
     return _finish(context, request, appends)
+
+
+def _may_be_in_transaction(context: RequestContext, request: ProduceRequest) -> Work[bool]:
+    """Whoever only names a transactional id, and writes nothing in its name, need not be allowed to."""
+    if context.services.authorization is None:
+        return True
+    for _, row in _rows(request, context.version):
+        if is_transactional(writable(row.records)):
+            return allowed(context, Operation.WRITE, TRANSACTIONAL_ID, request.transactional_id or "")
+        yield
+    return True
 
 
 def _rows(request: ProduceRequest, version: int) -> Iterator[tuple[str | Uuid, PartitionProduceData]]:
@@ -186,10 +199,6 @@ def _produce_in_transaction(
         partition = replicas.find_or_open(topic, row.index)
         writes.append(Write(topic, row.index, writable(row.records), partition))
         yield
-    if any(write.is_transactional for write in writes):
-        name = request.transactional_id or ""
-        if not allowed(context, Operation.WRITE, TRANSACTIONAL_ID, name):
-            return (yield from _refuse_all(context, request, refusal(TRANSACTIONAL_ID)))
 
     def write(refusals: Mapping[TopicPartition, KafkaError]) -> Work[Answer | Deferred[Answer]]:
         for topic, index, records, partition in writes:

@@ -48,7 +48,11 @@ class Write(NamedTuple):
 
     @property
     def is_transactional(self) -> bool:
-        return len(self.records) >= HEADER_SIZE and bool(self.records[FLAGS_AT] & TRANSACTIONAL)
+        return is_transactional(self.records)
+
+
+def is_transactional(records: memoryview) -> bool:
+    return len(records) >= HEADER_SIZE and bool(records[FLAGS_AT] & TRANSACTIONAL)
 
 
 class Questions:
