@@ -27,6 +27,10 @@ class Runs:
         self._watched = replicas.fetches.watched
         self._now_ms = clock.now_ms
 
+    def of(self, _connection: object) -> Runs:
+        """For one connection: here all may do the same."""
+        return self
+
     def find(self, topic: str | Uuid, index: int) -> Partition | None:
         """The partition, if clients may write to it."""
         replicas = self._replicas

@@ -130,7 +130,7 @@ class EpollNetwork:
         self._transports.add(transport)
         transport.established(connected.fileno(), PlainChannel(connected), local)
         if runs is not None and self.express is not None:
-            self.express.add(connected.fileno(), transport, receiver, runs)
+            self.express.add(connected.fileno(), transport, receiver, runs.of(receiver))
 
     def listener_closed(self, listener: TcpListener) -> None:
         self._listeners.discard(listener)

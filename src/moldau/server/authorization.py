@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from moldau.config.definition import ConfigError
@@ -93,11 +93,16 @@ class Authorization:
             self._tell(context, level, allowed, who, host, operation, resource_type, name, count)
         return allowed
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether it can decide, and nobody wants to be told of what is allowed."""
+        return self.is_ready and not audit.isEnabledFor(logging.DEBUG)
+
     def allows_plain(
         self, connection: Connection, operation: Operation, resource_type: ResourceType, names: Iterable[str]
     ) -> bool:
         """For the compiled ways, which tell nobody: whether all of it is allowed, and need not be told."""
-        if not self.is_ready or audit.isEnabledFor(logging.DEBUG):
+        if not self.is_silent:
             return False
         authorizer, who = self.authorizer, str_of(connection.principal)
         if who in authorizer.super_users:
@@ -263,6 +268,17 @@ class Denied:
         return {name for name in names if name in self} if self else set()
 
 
+def visible_topics(context: RequestContext) -> Callable[[frozenset[str]], frozenset[str]] | None:
+    """Leaves those of some topics that this client may describe; None if that is all of them."""
+    if context.services.authorization is None:
+        return None
+
+    def visible(topics: frozenset[str]) -> frozenset[str]:
+        return topics.difference(Denied(context, Operation.DESCRIBE, TOPIC, quiet=True).among(topics))
+
+    return visible
+
+
 class DeniedTopics:
     """The same for topics by name or id. What no topic is called by is not denied: it is not there."""
 
@@ -293,7 +309,7 @@ class EveryTopic:
         return True
 
 
-def names_of(services: Services, topics: Iterable[str | Uuid]) -> Iterator[str]:
+def names_of(services: Services, topics: Iterable[str | Uuid | bytes]) -> Iterator[str]:
     """What they are called; nothing of ids that no topic has."""
     ids = services.metadata.image.topics.ids
     for topic in topics:

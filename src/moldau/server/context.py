@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from moldau.config.broker import BrokerConfig
     from moldau.controller.controller import Controller
     from moldau.coordinator.group.coordinator import GroupCoordinator
-    from moldau.coordinator.group.requests import RequestInfo
+    from moldau.coordinator.group.requests import RequestInfo, Visible
     from moldau.coordinator.txn.coordinator import TransactionCoordinator
     from moldau.deferred import Deferred
     from moldau.metadata.image import MetadataImage
@@ -113,7 +113,7 @@ class RequestContext:
         return self.connection.principal
 
 
-def request_info(context: RequestContext) -> RequestInfo:
-    """Who asks, in the words of the group coordinator."""
+def request_info(context: RequestContext, visible: Visible | None = None) -> RequestInfo:
+    """Who asks, in the words of the group coordinator; `visible` says which topics he may know of."""
     # Kafka writes an address with a slash before it, and so do the tools that print it.
-    return context.services.groups.info(context.client_id, f"/{context.peer[0]}", context.version)
+    return context.services.groups.info(context.client_id, f"/{context.peer[0]}", context.version, visible)

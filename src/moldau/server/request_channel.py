@@ -38,6 +38,7 @@ from moldau.server.connection import Connection
 from moldau.server.context import RequestContext, Services
 from moldau.server.dispatch import DispatchTable, Offer, Route
 from moldau.server.parts import Parts
+from moldau.server.permitted_runs import Permits
 from moldau.slicing import Work, run_whole
 
 logger = logging.getLogger("moldau.server")
@@ -78,15 +79,16 @@ class RequestChannel:
         # Answers that became known in this turn, and those of them that are left for the next ones.
         self._late = 0
         self._left: deque[Callable[[], None]] = deque()
-        # What the network may serve by itself: plain writes and offset commits, if this listener offers both. It does
-        # not know who writes, so with an authorizer every request comes up here.
+        # What the network may serve by itself: plain writes and offset commits, if this listener offers both.
         produce, commit = table.offers.get(ApiKey.PRODUCE), table.offers.get(ApiKey.OFFSET_COMMIT)
-        self.runs: Runs | None = None
-        if produce is not None and produce.api.raw is not None and services.authorization is None:
+        self.runs: Runs | Permits | None = None
+        if produce is not None and produce.api.raw is not None:
             commits = None
             if commit is not None and commit.api.raw is not None:
                 commits = CommitRuns(services, commit.max_version)
-            self.runs = Runs(services.replicas, services.runtime.clock, produce.max_version, commits)
+            self.runs = runs = Runs(services.replicas, services.runtime.clock, produce.max_version, commits)
+            if services.authorization is not None:
+                self.runs = Permits(services, services.authorization, runs)
 
     def handle(self, connection: Connection, route: Route, correlation_id: int, body: memoryview) -> None:
         kind = route.api.request

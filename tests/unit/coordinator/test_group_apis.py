@@ -57,7 +57,7 @@ class Caller:
         self.world.create_topic("t", 2)
         self.topic_id = self.world.image.topics.by_name["t"].id
         view = SimpleNamespace(image=self.world.image)
-        self.services = SimpleNamespace(groups=self.world.groups, metadata=view)
+        self.services = SimpleNamespace(authorization=None, groups=self.world.groups, metadata=view)
 
     def call(self, api: Api, version: int, request: Any) -> Any:
         context: Any = SimpleNamespace(

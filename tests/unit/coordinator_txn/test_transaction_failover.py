@@ -100,7 +100,10 @@ class Broker:
 
     def serve(self, request: Message) -> Deferred[Message]:
         services = SimpleNamespace(
-            transactions=self.transactions, transaction_markers=self.markers, metadata=self.metadata
+            authorization=None,
+            transactions=self.transactions,
+            transaction_markers=self.markers,
+            metadata=self.metadata,
         )
         handler: Any
         if isinstance(request, WriteTxnMarkersRequest):

@@ -117,7 +117,7 @@ class ConsumerHeartbeat:
             client_host=info.client_host,
             classic=None,
         )
-        return MemberChange(before, after, owned, replaced)
+        return MemberChange(before, after, owned, replaced, info.visible)
 
     def _before(
         self, group: ConsumerGroup, member_id: str, request: Request, owned: Assignment | None

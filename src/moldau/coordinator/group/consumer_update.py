@@ -25,6 +25,7 @@ from moldau.coordinator.group.consumer_records import (
 )
 from moldau.coordinator.group.groups import Groups
 from moldau.coordinator.group.reconciliation import reconcile
+from moldau.coordinator.group.requests import Visible
 from moldau.coordinator.group.target_assignment import compute_target, metadata_hash, target_records
 from moldau.coordinator.group.topic_pattern import PatternResolver, Topics
 from moldau.coordinator.shard import CoordinatorRecord, Result, Timers
@@ -42,6 +43,8 @@ class MemberChange(NamedTuple):
     owned: Assignment | None
     # The member id a static member had before it came back.
     replaced: str | None = None
+    # Who it is decides which topics its patterns, and those of others that are resolved now, stand for.
+    visible: Visible | None = None
 
 
 class Updated(NamedTuple):
@@ -69,7 +72,7 @@ class ConsumerUpdate:
         before, after = change.before, change.after
         target_epoch, target = group.assignment_epoch, group.target(change.replaced or after.member_id)
         if change.replaced is None and before == after and self._nothing_new(group, after.member_id):
-            self._refresh_patterns(group, now_ms)
+            self._refresh_patterns(group, now_ms, change.visible)
             return Updated((yield from self._step(group, change, target_epoch, target, records)), 0)
         # What the topics are may change while this goes on.
         image = self.image
@@ -79,7 +82,7 @@ class ConsumerUpdate:
         if is_new or before != after:
             records.append(member_record(group.group_id, after))
         members = self._members_after(group, change)
-        patterns, patterns_changed = yield from self._patterns(group, members, now_ms, records)
+        patterns, patterns_changed = yield from self._patterns(group, members, now_ms, records, change)
         epoch = group.epoch
         bump = is_new or patterns_changed or not before.same_subscription(after)
         if bump or group.refresh_metadata:
@@ -117,7 +120,7 @@ class ConsumerUpdate:
         records = [record for member_id in sorted(leaving) for record in member_tombstones(group_id, member_id)]
         members = {member_id: member for member_id, member in group.members.items() if member_id not in leaving}
         image = self.image
-        patterns, _ = yield from self._patterns(group, members, now_ms, records)
+        patterns, _ = yield from self._patterns(group, members, now_ms, records, None)
         new_hash = yield from metadata_hash((yield from _all_topics(members, patterns)), image)
         records.append(group_epoch_record(group_id, group.epoch + 1, new_hash))
         return records
@@ -144,8 +147,10 @@ class ConsumerUpdate:
         members: Mapping[str, ConsumerMember],
         now_ms: int,
         records: list[CoordinatorRecord],
+        change: MemberChange | None,
     ) -> Work[tuple[dict[str, Topics], bool]]:
-        """The topics of every pattern in use, as far as they are known, and whether they are other than before."""
+        """The topics of every pattern in use, as far as they are known, and whether they are other than before.
+        Without a change nobody asks, in whose name they could be looked for: the next one who does will."""
         used = _used_patterns(members)
         changed = False
         topics: dict[str, Topics] = {}
@@ -155,7 +160,9 @@ class ConsumerUpdate:
             if known is not None:
                 topics[pattern] = known.topics
                 continue
-            found = self._resolver.known(pattern)
+            found = None if change is None else self._resolver.known(pattern)
+            if found is not None and change is not None and change.visible is not None:
+                found = change.visible(found)
             topics[pattern] = found or frozenset()
             if found is None:
                 missing.append(pattern)
@@ -164,24 +171,26 @@ class ConsumerUpdate:
                 resolved = ResolvedPattern(found, self._resolver.version, now_ms)
                 records.append((yield from pattern_record(group.group_id, pattern, resolved)))
         records += [pattern_tombstone(group.group_id, each) for each in group.patterns if each not in used]
+        if change is None:
+            return topics, changed
         if missing:
-            self._resolve(group.group_id, missing)
+            self._resolve(group.group_id, missing, change.visible)
         else:
-            self._refresh_patterns(group, now_ms)
+            self._refresh_patterns(group, now_ms, change.visible)
         return topics, changed
 
     # ---------------------------------------------------------------------------------------------------- patterns
 
-    def _refresh_patterns(self, group: ConsumerGroup, now_ms: int) -> None:
+    def _refresh_patterns(self, group: ConsumerGroup, now_ms: int, visible: Visible | None) -> None:
         """Topics have come or gone, or it is long ago: the known patterns may stand for something else now."""
         if not group.patterns:
             return
         age = now_ms - group.patterns_resolved_ms
         outdated = group.patterns_version < self._resolver.version
         if age >= (_MIN_REFRESH_MS if outdated else self._refresh_ms):
-            self._resolve(group.group_id, list(group.patterns))
+            self._resolve(group.group_id, list(group.patterns), visible)
 
-    def _resolve(self, group_id: str, patterns: Collection[str]) -> None:
+    def _resolve(self, group_id: str, patterns: Collection[str], visible: Visible | None) -> None:
         """Takes its time elsewhere; what comes of it is an operation of its own."""
         if group_id in self._resolving:
             return
@@ -189,12 +198,14 @@ class ConsumerUpdate:
 
         def found(topics: Mapping[str, Topics], version: int) -> None:
             self._timers.schedule(
-                f"patterns {group_id}", 0, lambda now_ms: self._resolved(group_id, topics, version, now_ms)
+                f"patterns {group_id}", 0, lambda now_ms: self._resolved(group_id, topics, version, now_ms, visible)
             )
 
         self._resolver.resolve_all(patterns, found)
 
-    def _resolved(self, group_id: str, found: Mapping[str, Topics], version: int, now_ms: int) -> Work[Result[None]]:
+    def _resolved(
+        self, group_id: str, found: Mapping[str, Topics], version: int, now_ms: int, visible: Visible | None
+    ) -> Work[Result[None]]:
         self._resolving.discard(group_id)
         group = self._groups.consumer(group_id)
         if group is None:
@@ -203,7 +214,9 @@ class ConsumerUpdate:
         members = dict(group.members.items())
         used = _used_patterns(members)
         patterns = {pattern: known.topics for pattern, known in group.patterns.items() if pattern in used}
-        for pattern, topics in found.items():
+        for pattern, all_topics in found.items():
+            topics = all_topics if visible is None else visible(all_topics)
+            yield
             if pattern in used and patterns.get(pattern) != topics:
                 patterns[pattern] = topics
                 records.append((yield from pattern_record(group_id, pattern, ResolvedPattern(topics, version, now_ms))))
@@ -214,7 +227,7 @@ class ConsumerUpdate:
         missing = used - patterns.keys()
         if missing:
             # Somebody else came with another pattern meanwhile.
-            self._resolve(group_id, missing)
+            self._resolve(group_id, missing, visible)
         return Result(records, None)
 
     def _targets(

@@ -28,6 +28,7 @@ from moldau.coordinator.group.plain_commits import PlainCommits
 from moldau.coordinator.group.record_types import OFFSETS_TOPIC, RECORD_TYPES
 from moldau.coordinator.group.requests import (
     RequestInfo,
+    Visible,
     append_error,
     commit_refused,
     consumer_heartbeat_refused,
@@ -123,9 +124,11 @@ class GroupCoordinator:
         self.patterns.close()
         self.runtime.close()
 
-    def info(self, client_id: str | None, client_host: str, api_version: int) -> RequestInfo:
+    def info(
+        self, client_id: str | None, client_host: str, api_version: int, visible: Visible | None = None
+    ) -> RequestInfo:
         """What goes with a request; `client_host` as Kafka writes it, with a slash before the address."""
-        return RequestInfo(client_id or "", client_host, api_version, self._random)
+        return RequestInfo(client_id or "", client_host, api_version, self._random, visible)
 
     # ------------------------------------------------------------------------------------------------ classic groups
 

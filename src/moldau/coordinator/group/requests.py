@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Final, NamedTuple, TypeAlias
 
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.messages import consumer_group_heartbeat as consumer_heartbeat
@@ -19,6 +20,10 @@ from moldau.runtime.ports import Random
 _TOO_LARGE: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE, ErrorCode.INVALID_FETCH_SIZE)
 
 
+# Which of these topics somebody may know of.
+Visible: TypeAlias = Callable[[frozenset[str]], frozenset[str]]
+
+
 class RequestInfo(NamedTuple):
     """What a coordinator knows of a request besides its content."""
 
@@ -26,6 +31,8 @@ class RequestInfo(NamedTuple):
     client_host: str
     api_version: int
     random: Random
+    # Of topics that a pattern stands for, those that the client may know of; None: all of them.
+    visible: Visible | None = None
 
     def new_member_id(self, prefix: str) -> str:
         """`prefix` and a random id, as the groups' tools print it."""

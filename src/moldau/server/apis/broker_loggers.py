@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from moldau.errors import ErrorCode, KafkaError
+from moldau.server.authorization import audit
 
 _TRACE: Final = 5
 _LEVELS: Final[Mapping[str, int]] = {
@@ -22,13 +23,16 @@ _LEVELS: Final[Mapping[str, int]] = {
     "TRACE": _TRACE,
 }
 _OURS: Final = "moldau"
+# Off unless it is asked for: what is told of it does not depend on the level of the others.
+_AUDIT: Final = audit.name
 _ROOT: Final = "root"
 
 
 def logger_levels() -> dict[str, str]:
     """Every logger of ours with the level that holds for it; `root` is Kafka's name for the one above all others."""
     names = [name for name in logging.Logger.manager.loggerDict if name.split(".")[0] == _OURS]
-    return {name: _level_name(_logger(name).getEffectiveLevel()) for name in (_ROOT, *sorted({_OURS, *names}))}
+    names = [_ROOT, *sorted({_OURS, *names}), _AUDIT]
+    return {name: _level_name(_logger(name).getEffectiveLevel()) for name in names}
 
 
 def check_logger(name: str, level: str | None) -> None:
@@ -43,7 +47,8 @@ def check_logger(name: str, level: str | None) -> None:
 
 
 def set_logger(name: str, level: str | None) -> None:
-    _logger(name).setLevel(logging.NOTSET if level is None else _LEVELS[level.upper()])
+    unset = logging.WARNING if name == _AUDIT else logging.NOTSET
+    _logger(name).setLevel(unset if level is None else _LEVELS[level.upper()])
 
 
 def _logger(name: str) -> logging.Logger:

@@ -15,7 +15,7 @@ from moldau.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 from moldau.security.acl import Operation
-from moldau.server.authorization import GROUP, TOPIC, Denied, refusal, require
+from moldau.server.authorization import GROUP, TOPIC, Denied, refusal, require, visible_topics
 from moldau.server.context import RequestContext, request_info
 from moldau.server.dispatch import Api
 
@@ -26,7 +26,7 @@ def consumer_group_heartbeat(
     require(context, Operation.READ, GROUP, request.group_id)
     if Denied(context, Operation.DESCRIBE, TOPIC).among(request.subscribed_topic_names or ()):
         raise refusal(TOPIC)
-    return context.services.groups.consumer_group_heartbeat(request_info(context), request)
+    return context.services.groups.consumer_group_heartbeat(request_info(context, visible_topics(context)), request)
 
 
 def error_response(

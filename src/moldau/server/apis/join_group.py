@@ -14,7 +14,7 @@ from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from moldau.security.acl import Operation
-from moldau.server.authorization import GROUP, require
+from moldau.server.authorization import GROUP, require, visible_topics
 from moldau.server.context import RequestContext, request_info
 from moldau.server.dispatch import Api
 
@@ -23,7 +23,7 @@ _NULL_PROTOCOL_SINCE = 7
 
 def join_group(context: RequestContext, request: JoinGroupRequest) -> Deferred[JoinGroupResponse]:
     require(context, Operation.READ, GROUP, request.group_id)
-    answer = context.services.groups.join_group(request_info(context), request)
+    answer = context.services.groups.join_group(request_info(context, visible_topics(context)), request)
     return mapped(answer, lambda response: _shape(response, context.version))
 
 

@@ -25,11 +25,12 @@ from moldau.protocol.messages.offset_commit import (
 )
 from moldau.runtime.ports import Chunk
 from moldau.security.acl import Operation
-from moldau.server.authorization import GROUP, TOPIC, DeniedTopics, names_of, refusal, require
+from moldau.server.authorization import GROUP, TOPIC, DeniedTopics, refusal, require
 from moldau.server.commit_runs import plain_commit
 from moldau.server.context import RequestContext, Services, request_info
 from moldau.server.dispatch import DECLINED, Api, RawAnswer, RawHandler
 from moldau.server.parts import Parts
+from moldau.server.permitted_runs import may_commit
 from moldau.server.request_channel import LARGE_REQUEST
 
 if TYPE_CHECKING:
@@ -53,12 +54,7 @@ def raw_offset_commit(services: Services) -> RawHandler:
             return DECLINED
         topics = plan[4]
         authorization = services.authorization
-        if authorization is not None and not (
-            authorization.allows_plain(connection, Operation.READ, GROUP, (plan[0],))
-            and authorization.allows_plain(
-                connection, Operation.READ, TOPIC, names_of(services, (topic[0] for topic in topics))
-            )
-        ):
+        if authorization is not None and not may_commit(services, authorization, connection, plan):
             return DECLINED
         commit = plain_commit(services, version, plan)
         written = None if commit is None else services.groups.plain_commits.commit(commit)
