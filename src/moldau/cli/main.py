@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "configs": Command("moldau.cli.configs", "show and change settings of topics and brokers; explain every setting"),
     "produce": Command("moldau.cli.produce", "write records from standard input or a file to a topic"),
     "consume": Command("moldau.cli.consume", "read records of a topic to standard output"),
+    "quotas": Command("moldau.cli.quotas", "show and change how much users, clients and addresses may use"),
     "transactions": Command("moldau.cli.transactions", "list, describe and abort transactions; find those that hang"),
     "groups": Command("moldau.cli.groups", "list, describe and delete groups; show their lag and move their offsets"),
     "acls": Command("moldau.cli.acls", "say who may do what; tell whether somebody may, and by which rule"),

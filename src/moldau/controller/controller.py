@@ -15,6 +15,7 @@ from typing import Final
 from moldau.config.broker import BrokerConfig
 from moldau.controller import lifecycle
 from moldau.controller.acls import Removed
+from moldau.controller.client_quotas import QuotaChange
 from moldau.controller.configs import UNCLEAN_ELECTION, Outcome, ResourceChange
 from moldau.controller.decision import Decision
 from moldau.controller.directories import assign_replicas
@@ -171,6 +172,13 @@ class Controller(WritePath):
 
     def delete_acls(self, filters: Sequence[AclFilter]) -> Deferred[list[Removed]]:
         return self.run(lambda: self.state.acls.delete(filters))
+
+    # ------------------------------------------------------------------------------------------------------ quotas
+
+    def alter_client_quotas(
+        self, changes: Sequence[QuotaChange], *, validate_only: bool
+    ) -> Deferred[list[KafkaError | None]]:
+        return self.run(lambda: self.state.client_quotas.alter(changes, validate_only=validate_only))
 
     # ----------------------------------------------------------------------------------------------------- configs
 

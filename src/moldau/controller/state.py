@@ -8,6 +8,7 @@ from typing import Any
 from moldau.config.broker import BrokerConfig
 from moldau.controller.acls import AclControl
 from moldau.controller.brokers import BrokerControl
+from moldau.controller.client_quotas import ClientQuotaControl
 from moldau.controller.configs import ConfigControl
 from moldau.controller.controllers import ControllerControl
 from moldau.controller.features import FeatureControl
@@ -39,6 +40,7 @@ class ControllerState:
         self.partitions = PartitionControl(self.topics, self.brokers, self.leadership, random)
         self.reassignments = ReassignmentControl(self.topics, self.brokers, self.configs, self.leadership)
         self.acls = AclControl(self.registry, random)
+        self.client_quotas = ClientQuotaControl(self.registry)
         self.producer_ids = ProducerIdControl(self.registry)
         # Records of a transaction with their offsets. Most decisions are one batch, all or nothing by itself; large
         # ones are not, and neither are those of other controllers.
@@ -60,6 +62,7 @@ class ControllerState:
             kinds.RegisterControllerRecord: lambda record, _: self.controllers.replay(record),
             kinds.AccessControlEntryRecord: lambda record, _: self.acls.replay(record),
             kinds.RemoveAccessControlEntryRecord: lambda record, _: self.acls.replay_remove(record),
+            kinds.ClientQuotaRecord: lambda record, _: self.client_quotas.replay(record),
             kinds.NoOpRecord: _nothing,
             **dict.fromkeys(CARRIED_TYPES, _nothing),
         }

@@ -17,6 +17,7 @@ from moldau.metadata.broker_registration import (
     controller_from_record,
 )
 from moldau.metadata.carried_records import CARRIED_TYPES, CarriedKey, carried
+from moldau.metadata.client_quotas import ClientQuotasDelta
 from moldau.metadata.image import (
     EMPTY_IMAGE,
     ClusterImage,
@@ -31,6 +32,7 @@ from moldau.metadata.records import (
     AccessControlEntryRecord,
     BrokerRegistrationChangeRecord,
     ClearElrRecord,
+    ClientQuotaRecord,
     ConfigRecord,
     FeatureLevelRecord,
     FenceBrokerRecord,
@@ -77,6 +79,7 @@ class MetadataDelta:
         self.next_producer_id: int | None = None
         self._configs: dict[ConfigResource, dict[str, str]] = {}
         self.acls = AclsDelta(base.acls, is_snapshot=is_snapshot)
+        self.client_quotas = ClientQuotasDelta(base.client_quotas, is_snapshot=is_snapshot)
         self._carried: dict[CarriedKey, Message | None] = {}
 
     def replay(self, record: Message) -> None:
@@ -98,6 +101,7 @@ class MetadataDelta:
         delta.next_producer_id = image.producer_ids.next or None
         delta._configs.update((resource, dict(settings)) for resource, settings in image.configs.resources.items())
         delta.acls = AclsDelta.whole(image.acls)
+        delta.client_quotas = ClientQuotasDelta.whole(image.client_quotas)
         delta._carried.update(image.carried)
         return delta
 
@@ -110,6 +114,7 @@ class MetadataDelta:
             or self.features
             or self._configs
             or self.acls.is_changed
+            or self.client_quotas.is_changed
             or self._carried
             or self.next_producer_id is not None
         )
@@ -149,6 +154,7 @@ class MetadataDelta:
             self._applied_features(),
             base.producer_ids if self.next_producer_id is None else ProducerIdsImage(self.next_producer_id),
             self.acls.apply(),
+            self.client_quotas.apply(),
             self._applied_carried(),
         )
 
@@ -258,6 +264,9 @@ class MetadataDelta:
         if not self.acls.remove(record):
             raise MetadataError(missing(record))
 
+    def _client_quota(self, record: ClientQuotaRecord) -> None:
+        self.client_quotas.replay(record)
+
     def _carry(self, record: Message) -> None:
         key, kept = carried(record)
         self._carried[key] = kept
@@ -283,6 +292,7 @@ _REPLAY: Final[dict[type, Callable[[MetadataDelta, Any], None]]] = {
     ProducerIdsRecord: MetadataDelta._producer_ids,
     AccessControlEntryRecord: MetadataDelta._acl,
     RemoveAccessControlEntryRecord: MetadataDelta._remove_acl,
+    ClientQuotaRecord: MetadataDelta._client_quota,
     NoOpRecord: MetadataDelta._nothing,
     **dict.fromkeys(CARRIED_TYPES, MetadataDelta._carry),
 }

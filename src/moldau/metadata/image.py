@@ -24,6 +24,7 @@ from moldau.metadata.partition_registration import (
     PartitionRegistration,
 )
 from moldau.protocol.message import Message
+from moldau.security.quota import Quotas
 from moldau.types import Uuid
 
 __all__ = [
@@ -164,6 +165,7 @@ class MetadataImage:
     features: FeaturesImage = field(default_factory=lambda: FeaturesImage({}))
     producer_ids: ProducerIdsImage = field(default=ProducerIdsImage(0))
     acls: AclsImage = NO_ACLS
+    client_quotas: Quotas = field(default_factory=dict)
     # Of others, and for others: this node does nothing with them.
     carried: Mapping[CarriedKey, Message] = field(default_factory=dict)
 
@@ -180,6 +182,7 @@ class MetadataImage:
             and self.features == other.features
             and self.producer_ids == other.producer_ids
             and self.acls.by_id == other.acls.by_id
+            and self.client_quotas == other.client_quotas
             and self.carried == other.carried
         )
 

@@ -19,6 +19,7 @@ from moldau.protocol.messages.access_control_entry_record import AccessControlEn
 from moldau.protocol.messages.begin_transaction_record import BeginTransactionRecord
 from moldau.protocol.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from moldau.protocol.messages.clear_elr_record import ClearElrRecord
+from moldau.protocol.messages.client_quota_record import ClientQuotaRecord
 from moldau.protocol.messages.config_record import ConfigRecord
 from moldau.protocol.messages.end_transaction_record import EndTransactionRecord
 from moldau.protocol.messages.feature_level_record import FeatureLevelRecord
@@ -44,6 +45,7 @@ __all__ = [
     "BeginTransactionRecord",
     "BrokerRegistrationChangeRecord",
     "ClearElrRecord",
+    "ClientQuotaRecord",
     "ConfigRecord",
     "EndTransactionRecord",
     "FeatureLevelRecord",
@@ -98,6 +100,7 @@ _TYPES: Final[tuple[type[Message], ...]] = (
     AbortTransactionRecord,
     RegisterControllerRecord,
     ClearElrRecord,
+    ClientQuotaRecord,
     AccessControlEntryRecord,
     RemoveAccessControlEntryRecord,
     *CARRIED_TYPES,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from moldau.metadata import client_quotas
 from moldau.metadata.features import METADATA_VERSION
 from moldau.metadata.image import MetadataImage
 from moldau.metadata.records import (
@@ -37,4 +38,5 @@ def image_records(image: MetadataImage) -> Iterator[Message]:
     if image.producer_ids.next > 0:
         yield ProducerIdsRecord(broker_id=-1, broker_epoch=-1, next_producer_id=image.producer_ids.next)
     yield from image.acls.records()
+    yield from client_quotas.records_of(image.client_quotas)
     yield from image.carried.values()

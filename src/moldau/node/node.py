@@ -31,6 +31,7 @@ from moldau.raft.snapshot_generator import SnapshotGenerator
 from moldau.runtime.ports import Runtime
 from moldau.server.apis.table import BROKER_APIS, CONTROLLER_APIS
 from moldau.server.authorization import UnusedRules, authorization_of
+from moldau.server.client_quotas import quotas_of
 from moldau.server.context import Services
 from moldau.server.controller_channel import ControllerChannel
 from moldau.server.controller_lifecycle import ControllerLifecycle
@@ -120,6 +121,7 @@ class Node:
             )
         self.broker = Broker(self.services, self.metadata, self.peers, self._fail) if config.is_broker else None
         self.server = SocketServer(config, runtime, self.services)
+        self.services.client_quotas.connection_rates_changed = self.server.limit_addresses
         if self.broker is not None:
             # For those who look into a node that they know to be a broker.
             self.replicas, self.lifecycle = self.broker.replicas, self.broker.lifecycle
@@ -140,6 +142,7 @@ class Node:
         services.quorum = self.quorum
         services.controller = None
         services.authorization = authorization_of(self._config, self.metadata)
+        services.client_quotas = quotas_of(self._config, self._runtime.clock)
         return services
 
     # -------------------------------------------------------------------------------------------------------- start
@@ -180,6 +183,7 @@ class Node:
         )
         if self.services.authorization is None:
             self.metadata.add_publisher(UnusedRules())
+        self.metadata.add_publisher(self.services.client_quotas)
         if self.broker is not None:
             self.metadata.add_publisher(self.broker.deleted_topics)
         self.quorum.start()

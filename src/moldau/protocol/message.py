@@ -194,12 +194,20 @@ class Message(Struct):
 
 
 class EncodedMessage(Message):
-    """A message that was put together from bytes, for one version."""
+    """A message that was put together from bytes, for one version. `throttles` if it begins with the time that its
+    reader is to wait."""
 
-    __slots__ = ("content",)
+    __slots__ = ("content", "throttles")
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, content: bytes, *, throttles: bool = False) -> None:
         self.content = content
+        self.throttles = throttles
+
+    def throttled(self, milliseconds: int) -> EncodedMessage:
+        """The same, telling to wait, where there is room for that."""
+        if not self.throttles:
+            return self
+        return EncodedMessage(milliseconds.to_bytes(4, "big") + self.content[4:], throttles=True)
 
     def write(self, out: Writer, version: int) -> None:
         out.raw(self.content)

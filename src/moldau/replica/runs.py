@@ -6,6 +6,7 @@ whatever the producer asked for, and no answer waits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from moldau._speed import BatchHeader
@@ -18,14 +19,21 @@ from moldau.types import Uuid
 
 class Runs:
     def __init__(
-        self, replicas: ReplicaManager, clock: Clock, last_version: int, commits: Commits | None = None
+        self,
+        replicas: ReplicaManager,
+        clock: Clock,
+        last_version: int,
+        commits: Commits | None = None,
+        is_closed: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`is_closed` while every request has to be looked at: somebody is held to a quota."""
         # Of Produce, as far as it is offered.
         self.last_version: Final = last_version
         self.commits: Final = commits
         self._replicas = replicas
         self._watched = replicas.fetches.watched
         self._now_ms = clock.now_ms
+        self._is_closed = is_closed
 
     def of(self, _connection: object) -> Runs:
         """For one connection: here all may do the same."""
@@ -39,7 +47,7 @@ class Runs:
 
     def open(self, partition: Partition) -> Run | None:
         # Found in an earlier turn perhaps: its topic may have been deleted since, and it may not have left yet.
-        if not partition.has_runs or partition.topic_id not in self._replicas.by_id:
+        if not partition.has_runs or self._is_closed() or partition.topic_id not in self._replicas.by_id:
             return None
         return open_run(partition.log.local, partition.leader_epoch, self._now_ms())
 

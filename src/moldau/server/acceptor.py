@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from moldau.runtime.ports import Clock, Loop, Network, Runs, SocketOptions, TimerHandle, Transport
+from moldau.runtime.ports import Clock, Loop, Network, Receiver, Runs, SocketOptions, TimerHandle, Transport
 from moldau.server.connection import Connection
 from moldau.server.connection_quotas import ConnectionQuotas
 from moldau.server.request_channel import RequestChannel
@@ -19,6 +19,24 @@ logger = logging.getLogger("moldau.server")
 
 # A refused address may try again many times a second; saying so once in a while is enough.
 _REPEAT_SECONDS: Final = 10.0
+# Connections of addresses above their quota that are kept waiting at a time.
+_MOST_TURNED_AWAY: Final = 100
+
+
+class _TurnedAway:
+    """The upper end of a connection that nobody listens to."""
+
+    def __init__(self, others: set[_TurnedAway]) -> None:
+        self._others = others
+
+    def frame(self, data: memoryview, start: int, end: int) -> None:
+        """What was sent before it was paused is passed over."""
+
+    def drained(self) -> None:
+        pass
+
+    def closed(self, reason: str | None) -> None:
+        self._others.discard(self)
 
 
 class Acceptor:
@@ -41,6 +59,7 @@ class Acceptor:
         self._paused = False
         self._serving = False
         self._told: dict[str, float] = {}
+        self._turned_away: set[_TurnedAway] = set()
 
     def listen(
         self, network: Network, host: str, port: int, max_frame: int, options: SocketOptions, runs: Runs | None
@@ -71,7 +90,7 @@ class Acceptor:
         if self._throttle is not None:
             self._throttle.cancel()
 
-    def _accept(self, transport: Transport) -> Connection | None:
+    def _accept(self, transport: Transport) -> Receiver | None:
         address = transport.peer[0]
         now = self._clock.monotonic()
         delay = self._quotas.delay(self.name, now)
@@ -81,11 +100,26 @@ class Acceptor:
             self._tell_refused(address, now)
             self.update()
             return None
+        wait = self._quotas.address_delay(address, now)
+        if wait > 0:
+            self._tell_refused(address, now)
+            return self._turn_away(transport, wait)
         self._quotas.opened(self.name, address)
         self.update()
         connection = Connection(transport, self._channel, self.name, now)
         self._on_opened(connection)
         return connection
+
+    def _turn_away(self, transport: Transport, wait: float) -> Receiver | None:
+        """Kept waiting before it is closed: a client that were refused at once would be back at once. So many at most,
+        because each costs a descriptor."""
+        if len(self._turned_away) >= _MOST_TURNED_AWAY:
+            return None
+        waiting = _TurnedAway(self._turned_away)
+        self._turned_away.add(waiting)
+        transport.pause()
+        self._loop.call_later(wait, transport.close)
+        return waiting
 
     def _throttle_over(self) -> None:
         self._throttle = None

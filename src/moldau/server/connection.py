@@ -52,10 +52,12 @@ class Connection:
         "_routes",
         "_send",
         "_told_closed",
+        "asked_bytes",
         "client_bytes",
         "client_id",
         "closing",
         "idle_since",
+        "is_follower",
         "listener_name",
         "open",
         "peer",
@@ -63,6 +65,7 @@ class Connection:
         "requests",
         "seen_activity",
         "software",
+        "spent_seconds",
         "transport",
     )
 
@@ -76,6 +79,11 @@ class Connection:
         self.client_bytes = b""
         self.software: ClientSoftware | None = None
         self.requests = 0
+        # Of the request being worked on, where somebody is held to a quota: its size, and what it took.
+        self.asked_bytes = 0
+        self.spent_seconds = 0.0
+        # A broker that fetches as one is held to no client's quota.
+        self.is_follower = False
         self.open = True
         self.closing = False
         # For whoever closes idle connections: since when nothing has been seen to move.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from moldau.server.client_quotas import UNLIMITED, ClientQuotas
 from moldau.server.encoded_topics import EncodedTopics
 from moldau.server.internal_topics import InternalTopics
 
@@ -47,6 +48,7 @@ class Services:
     config: BrokerConfig
     # None: everybody may do everything.
     authorization: Authorization | None = None
+    client_quotas: ClientQuotas = UNLIMITED
     runtime: Runtime
     slicer: Slicer
     cluster_id: str

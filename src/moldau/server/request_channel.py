@@ -21,18 +21,19 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
-from struct import Struct
 from types import GeneratorType
 from typing import Any, Final
 
 from moldau.deferred import Deferred, gather, ready, recovered
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.protocol.api import ApiKey
-from moldau.protocol.message import Message
+from moldau.protocol.message import EncodedMessage, Message
 from moldau.protocol.slices import Slices, freed
-from moldau.protocol.wire import Reader, Writer
+from moldau.protocol.wire import Reader
 from moldau.replica.runs import Runs
 from moldau.runtime.ports import Chunk, Loop
+from moldau.server.answers import encode_in_slices, encode_response
+from moldau.server.client_quotas import UNLIMITED
 from moldau.server.commit_runs import CommitRuns
 from moldau.server.connection import Connection
 from moldau.server.context import RequestContext, Services
@@ -43,8 +44,6 @@ from moldau.slicing import Work, run_whole
 
 logger = logging.getLogger("moldau.server")
 
-_prefix = Struct(">ii").pack
-_put_length = Struct(">i").pack_into
 
 # Bytes of a request up to which it is decoded in one go: some milliseconds, however they are used.
 LARGE_REQUEST: Final = 8192
@@ -76,6 +75,8 @@ class RequestChannel:
         self._slicer = services.slicer
         self._now = services.runtime.clock.monotonic
         self._loop = loop
+        # Clients come to brokers; a controller that is asked by one counts only what is changed.
+        self._quotas = services.client_quotas if ApiKey.PRODUCE in table.offers else UNLIMITED
         # Answers that became known in this turn, and those of them that are left for the next ones.
         self._late = 0
         self._left: deque[Callable[[], None]] = deque()
@@ -86,12 +87,16 @@ class RequestChannel:
             commits = None
             if commit is not None and commit.api.raw is not None:
                 commits = CommitRuns(services, commit.max_version)
-            self.runs = runs = Runs(services.replicas, services.runtime.clock, produce.max_version, commits)
+            quotas = services.client_quotas
+            clock, last = services.runtime.clock, produce.max_version
+            self.runs = runs = Runs(services.replicas, clock, last, commits, lambda: quotas.active)
             if services.authorization is not None:
                 self.runs = Permits(services, services.authorization, runs)
 
     def handle(self, connection: Connection, route: Route, correlation_id: int, body: memoryview) -> None:
         kind = route.api.request
+        if self._quotas.active:
+            connection.asked_bytes = len(body)
         # What follows a whole request is ignored, as by Kafka: librdkafka adds bytes to Metadata from version 11 on.
         if kind.KEEPS_VIEW and self._services.replicas.arrivals:
             # Few batches too, if the partitions they are for may have to be opened first.
@@ -158,7 +163,10 @@ class RequestChannel:
         except KafkaError as error:
             self._refuse(connection, route, correlation_id, refused, error)
             return
+        if self._quotas.active:
+            connection.spent_seconds = self._now() - begun
         if answer is None:
+            self._unanswered(connection, route)
             return
         if isinstance(answer, Deferred):
             # What was put together quickly is written quickly.
@@ -168,6 +176,7 @@ class RequestChannel:
                 answer,
                 lambda value: self._respond(connection, route, correlation_id, value, whole=whole),
                 lambda error: self._refuse(connection, route, correlation_id, refused, error),
+                lambda: self._unanswered(connection, route),
             )
             if many:
                 answer.then(lambda _value, _error: self._free(request))
@@ -199,6 +208,7 @@ class RequestChannel:
         answer: Deferred[Any],
         respond: Callable[[Any], None],
         refuse: Callable[[KafkaError], None] | None,
+        unanswered: Callable[[], None] | None = None,
     ) -> None:
         def settled(value: Any, error: BaseException | None) -> None:
             if not waited:
@@ -219,6 +229,8 @@ class RequestChannel:
                     if error is None:
                         if value is not None:
                             respond(value)
+                        elif unanswered is not None:
+                            unanswered()
                     elif isinstance(error, KafkaError) and refuse is not None:
                         refuse(error)
                     elif isinstance(error, ProtocolError):
@@ -248,6 +260,16 @@ class RequestChannel:
     def _respond(
         self, connection: Connection, route: Route, correlation_id: int, response: Message, *, whole: bool = False
     ) -> None:
+        throttle_ms: int = getattr(response, "throttle_time_ms", 0)
+        if self._quotas.active:
+            used_ms = self._quotas.throttle_ms(connection, route.api.key, response)
+            if used_ms > throttle_ms:
+                throttle_ms = used_ms
+                # A copy: what many are answered may be one message.
+                if isinstance(response, EncodedMessage):
+                    response = response.throttled(used_ms)
+                elif hasattr(response, "throttle_time_ms"):
+                    response = response.changed(throttle_time_ms=used_ms)
         if whole:
             connection.send(encode_response(response, route.version, correlation_id, route.response_tags))
         else:
@@ -257,9 +279,15 @@ class RequestChannel:
                 self._await(connection, chunks, connection.send, None)
             else:
                 connection.send(chunks)
-        throttle_ms: int = getattr(response, "throttle_time_ms", 0)
         if throttle_ms > 0:
             self.throttle(connection, throttle_ms)
+
+    def _unanswered(self, connection: Connection, route: Route) -> None:
+        """Who wants no answer is held to his quota all the same."""
+        if self._quotas.active:
+            throttle_ms = self._quotas.throttle_ms(connection, route.api.key, None)
+            if throttle_ms > 0:
+                self.throttle(connection, throttle_ms)
 
     def _free(self, request: Message) -> None:
         self._slicer.run(freed(request))
@@ -343,28 +371,3 @@ def read_bounded(route: Route, body: memoryview) -> Slices[tuple[Message, int]]:
             return request, elements
         yield read
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"A {kind.__name__} of more than {most} elements is not taken.")
-
-
-def encode_response(response: Message, version: int, correlation_id: int, tags: bytes) -> list[Chunk]:
-    """Length, header (`tags` end it) and body, for the network; records in files stay there until they are sent."""
-    out = _begin(correlation_id, tags)
-    first = out.buffer
-    response.write(out, version)
-    _put_length(first, 0, len(out) - 4)
-    return out.chunks()
-
-
-def encode_in_slices(response: Message, version: int, correlation_id: int, tags: bytes) -> Slices[list[Chunk]]:
-    out = _begin(correlation_id, tags)
-    first = out.buffer
-    yield from response.write_in_slices(out, version)
-    _put_length(first, 0, len(out) - 4)
-    yield from freed(response)
-    return out.chunks()
-
-
-def _begin(correlation_id: int, tags: bytes) -> Writer:
-    out = Writer()
-    out.buffer += _prefix(0, correlation_id)
-    out.buffer += tags
-    return out

@@ -18,6 +18,7 @@ from moldau.server.request_channel import RequestChannel
 if TYPE_CHECKING:
     from moldau.config.broker import BrokerConfig
     from moldau.config.listeners import Endpoint
+    from moldau.security.quota import Limits
 
 logger = logging.getLogger("moldau.server")
 
@@ -78,6 +79,10 @@ class SocketServer:
         address = self.bind(endpoint, table)
         self.serve()
         return address
+
+    def limit_addresses(self, limits: Limits | None) -> None:
+        """How fast new connections may come from each address, from now on; None for any rate."""
+        self._quotas.address_limits = limits
 
     def address(self, listener_name: str) -> tuple[str, int]:
         return self._acceptors[listener_name].address

@@ -1,4 +1,4 @@
-"""Quotas, credentials and tokens: nothing is done with them, and nothing of them is lost."""
+"""Credentials and tokens: nothing is done with them, and nothing of them is lost."""
 
 from __future__ import annotations
 
@@ -11,20 +11,16 @@ from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
 from moldau.metadata.loader import MetadataLoader
 from moldau.metadata.records import Message, decode_record, encode_record, versioned
 from moldau.metadata.snapshot_records import image_records
-from moldau.protocol.messages.client_quota_record import ClientQuotaRecord, EntityData
 from moldau.protocol.messages.delegation_token_record import DelegationTokenRecord
 from moldau.protocol.messages.remove_delegation_token_record import RemoveDelegationTokenRecord
 from moldau.protocol.messages.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
 from moldau.protocol.messages.user_scram_credential_record import UserScramCredentialRecord
 from moldau.slicing import run_whole
 
-ENTITY = [EntityData(entity_type="user", entity_name="vltava"), EntityData(entity_type="client-id", entity_name=None)]
-QUOTA = ClientQuotaRecord(entity=ENTITY, key="producer_byte_rate", value=1024.0)
 CREDENTIAL = UserScramCredentialRecord(name="vltava", mechanism=1, salt=b"s", iterations=4096)
 TOKEN = DelegationTokenRecord(owner="User:vltava", token_id="t", renewers=[])
-WRITTEN = (QUOTA, CREDENTIAL, TOKEN)
+WRITTEN = (CREDENTIAL, TOKEN)
 REMOVALS = (
-    ClientQuotaRecord(entity=ENTITY[::-1], key="producer_byte_rate", remove=True),
     RemoveUserScramCredentialRecord(name="vltava", mechanism=1),
     RemoveDelegationTokenRecord(token_id="t"),
 )
@@ -64,16 +60,16 @@ def test_a_snapshot_without_them_takes_them_away() -> None:
 
 
 def test_a_newer_value_takes_the_place_of_the_older() -> None:
-    more = ClientQuotaRecord(entity=ENTITY, key="producer_byte_rate", value=2048.0)
-    other = ClientQuotaRecord(entity=ENTITY, key="consumer_byte_rate", value=1.0)
-    assert [*replayed(replayed(EMPTY_IMAGE, QUOTA), more, other).carried.values()] == [more, other]
+    more = UserScramCredentialRecord(name="vltava", mechanism=1, salt=b"t", iterations=8192)
+    other = UserScramCredentialRecord(name="vltava", mechanism=2, salt=b"u", iterations=4096)
+    assert [*replayed(replayed(EMPTY_IMAGE, CREDENTIAL), more, other).carried.values()] == [more, other]
 
 
 def test_each_kind_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     loader = MetadataLoader()
-    for offset, record in enumerate((QUOTA, QUOTA, TOKEN)):
+    for offset, record in enumerate((CREDENTIAL, CREDENTIAL, TOKEN)):
         loader.on_commit(CommittedBatch(offset, offset, 1, 0, [record]), more=False)
     assert [line.partition(":")[0] for line in caplog.messages] == [
-        "the cluster has client quotas",
+        "the cluster has SCRAM credentials",
         "the cluster has delegation tokens",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from moldau.security.quota import CONNECTION_RATE, IP, Limits
 from moldau.server.connection_quotas import ConnectionLimits, ConnectionQuotas, Rate
 
 
@@ -63,3 +64,18 @@ def test_addresses_are_forgotten_with_their_last_connection() -> None:
         quotas.closed("A", address)
     assert quotas.total == 0
     assert not quotas._per_ip
+
+
+def test_an_address_with_a_quota_waits_and_no_other() -> None:
+    quotas = ConnectionQuotas(ConnectionLimits(), now=0.0)
+    assert quotas.address_delay("127.0.0.2", 0.0) == 0.0
+    quotas.address_limits = Limits({frozenset({(IP, "127.0.0.2")}): {CONNECTION_RATE: 2.0}})
+    assert [quotas.address_delay("127.0.0.2", 0.0) for _ in range(3)] == [0.0, 0.0, 0.5]
+    # Who was turned away has used nothing up.
+    assert quotas.address_delay("127.0.0.2", 0.0) == 0.5
+    assert quotas.address_delay("127.0.0.2", 0.5) == 0.0
+    assert [quotas.address_delay("127.0.0.1", 0.5) for _ in range(10)] == [0.0] * 10
+    quotas.address_limits = Limits({frozenset({(IP, "127.0.0.2")}): {CONNECTION_RATE: 20.0}})
+    assert [quotas.address_delay("127.0.0.2", 0.5) for _ in range(20)] == [0.0] * 20
+    quotas.address_limits = None
+    assert quotas.address_delay("127.0.0.2", 0.5) == 0.0

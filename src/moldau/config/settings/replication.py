@@ -22,7 +22,6 @@ from moldau.config.definition import (
 # Why a setting does nothing.
 _BY_SYSTEM: Final = "the operating system chooses the buffers of connections between brokers"
 _NO_SAMPLES: Final = "the rate of replication is held over every answer, without samples"
-_NO_QUOTAS: Final = "quotas are not built"
 
 
 # fmt: off
@@ -74,9 +73,9 @@ class ReplicationSettings:
         "Whether a broker hands over its leaderships before it stops.")
 
     quota_window_num = Setting("quota.window.num", INT, 11, at_least(1), LOW,
-        "How many samples the measurement of client quotas keeps.", no_effect=_NO_QUOTAS)
+        "How many samples the measurement of client quotas keeps.")
     quota_window_size_seconds = Setting("quota.window.size.seconds", INT, 1, at_least(1), LOW,
-        "How long a sample of client quotas lasts.", no_effect=_NO_QUOTAS)
+        "How long a sample of client quotas lasts.")
     replication_quota_window_num = Setting("replication.quota.window.num", INT, 11, at_least(1), LOW,
         "How many samples the measurement of replication quotas keeps.", no_effect=_NO_SAMPLES)
     replication_quota_window_size_seconds = Setting("replication.quota.window.size.seconds", INT, 1, at_least(1), LOW,
@@ -90,9 +89,9 @@ class ReplicationSettings:
         "How long a sample of moves between log directories lasts.",
         no_effect="the rate of moves is held over every piece, without samples")
     controller_quota_window_num = Setting("controller.quota.window.num", INT, 11, at_least(1), LOW,
-        "How many samples the measurement of controller mutation quotas keeps.", no_effect=_NO_QUOTAS)
+        "How many samples the measurement of controller mutation quotas keeps.")
     controller_quota_window_size_seconds = Setting("controller.quota.window.size.seconds", INT, 1, at_least(1), LOW,
-        "How long a sample of controller mutation quotas lasts.", no_effect=_NO_QUOTAS)
+        "How long a sample of controller mutation quotas lasts.")
     leader_replication_throttled_rate = Setting(
         "leader.replication.throttled.rate", LONG, LONG_MAX, at_least(0), MEDIUM,
         "The bytes a second a leader sends to throttled followers.", CLUSTER_WIDE)

@@ -10,6 +10,7 @@ from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
+    CreatePartitionsTopic,
     CreatePartitionsTopicResult,
 )
 from moldau.security.acl import Operation
@@ -17,6 +18,7 @@ from moldau.server.apis.forwarding import controller_of
 from moldau.server.authorization import TOPIC, Denied, named_once, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.mutation_quotas import metered
 from moldau.server.parts import Parts
 
 
@@ -46,10 +48,20 @@ def error_response(request: CreatePartitionsRequest, version: int, error: KafkaE
     )
 
 
-CREATE_PARTITIONS: Final = Api(
-    ApiKey.CREATE_PARTITIONS,
-    CreatePartitionsRequest,
-    create_partitions,
-    error_response,
-    parts=(Parts(("topics",), ("results",), unique=("name",), size=50),),
+def _partitions(context: RequestContext, topic: CreatePartitionsTopic) -> int:
+    """How many more there are to be."""
+    known = context.services.metadata.image.topics.get(topic.name)
+    return 0 if known is None else max(0, topic.count - len(known.partitions))
+
+
+CREATE_PARTITIONS: Final = metered(
+    Api(
+        ApiKey.CREATE_PARTITIONS,
+        CreatePartitionsRequest,
+        create_partitions,
+        error_response,
+        parts=(Parts(("topics",), ("results",), unique=("name",), size=50),),
+    ),
+    strict_since=3,
+    count=_partitions,
 )

@@ -12,12 +12,18 @@ from moldau.deferred import Deferred, mapped
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata import topic_name
 from moldau.protocol.api import ApiKey
-from moldau.protocol.messages.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
+from moldau.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 from moldau.security.acl import Operation
 from moldau.server.apis.forwarding import controller_of
 from moldau.server.authorization import TOPIC, Denied, cluster_allowed, named_once, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.mutation_quotas import metered
 from moldau.server.parts import Parts
 
 
@@ -61,10 +67,20 @@ def error_response(request: CreateTopicsRequest, version: int, error: KafkaError
     )
 
 
-CREATE_TOPICS: Final = Api(
-    ApiKey.CREATE_TOPICS,
-    CreateTopicsRequest,
-    create_topics,
-    error_response,
-    parts=(Parts(("topics",), ("topics",), unique=("name",), size=50),),
+def _partitions(context: RequestContext, topic: CreatableTopic) -> int:
+    if topic.assignments or topic.num_partitions != -1:
+        return len(topic.assignments) or max(0, topic.num_partitions)
+    return context.services.config.num_partitions
+
+
+CREATE_TOPICS: Final = metered(
+    Api(
+        ApiKey.CREATE_TOPICS,
+        CreateTopicsRequest,
+        create_topics,
+        error_response,
+        parts=(Parts(("topics",), ("topics",), unique=("name",), size=50),),
+    ),
+    strict_since=6,
+    count=_partitions,
 )

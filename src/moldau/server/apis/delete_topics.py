@@ -11,12 +11,18 @@ from typing import Final
 from moldau.deferred import Deferred, mapped
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
-from moldau.protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
+from moldau.protocol.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
 from moldau.security.acl import Operation
 from moldau.server.apis.forwarding import controller_of
 from moldau.server.authorization import TOPIC, Denied, cluster_allowed, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.mutation_quotas import metered
 from moldau.server.parts import Parts
 from moldau.types import ZERO_UUID, Uuid
 
@@ -70,13 +76,26 @@ def error_response(request: DeleteTopicsRequest, version: int, error: KafkaError
     )
 
 
-DELETE_TOPICS: Final = Api(
-    ApiKey.DELETE_TOPICS,
-    DeleteTopicsRequest,
-    delete_topics,
-    error_response,
-    parts=(
-        Parts(("topics",), ("responses",), unique=("name", "topic_id")),
-        Parts(("topic_names",), ("responses",), unique=("name",)),
+def _partitions(context: RequestContext, asked: DeleteTopicState | str) -> int:
+    topics = context.services.metadata.image.topics
+    if isinstance(asked, str):
+        known = topics.get(asked)
+    else:
+        known = topics.by_id(asked.topic_id) if asked.name is None else topics.get(asked.name)
+    return 0 if known is None else len(known.partitions)
+
+
+DELETE_TOPICS: Final = metered(
+    Api(
+        ApiKey.DELETE_TOPICS,
+        DeleteTopicsRequest,
+        delete_topics,
+        error_response,
+        parts=(
+            Parts(("topics",), ("responses",), unique=("name", "topic_id")),
+            Parts(("topic_names",), ("responses",), unique=("name",)),
+        ),
     ),
+    strict_since=5,
+    count=_partitions,
 )

@@ -35,12 +35,12 @@ from moldau.replica.partition import NO_REPLICA
 from moldau.replica.reads import Reads
 from moldau.runtime.ports import Chunk, FileSlice
 from moldau.security.acl import Operation
+from moldau.server.answers import encode_in_slices
 from moldau.server.authorization import TOPIC, DeniedTopics, EveryTopic, cluster_allowed, names_of
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import DECLINED, Api, RawAnswer, RawHandler
 from moldau.server.fetch_sessions import FetchContext, FetchPartition, PartitionOutcome
 from moldau.server.leader_hints import MOVED, LeaderHint, leader_hint
-from moldau.server.request_channel import encode_in_slices
 from moldau.slicing import Work
 from moldau.types import Uuid
 
@@ -193,7 +193,12 @@ def raw_fetch(services: Services) -> RawHandler:
                 key = ApiKey.FETCH
                 asking = RequestContext(connection, services, key, version, correlation_id, connection.client_id)
                 denied = _denied(asking, plan[9])
-        if denied is None and (replicas.replication is None or replicas.replication.selector is None):
+        limited = services.client_quotas.active
+        if limited:
+            plan = plan or parse_fetch(data, start, end, version)
+            if plan is None or plan[9] < 0:
+                return DECLINED
+        elif denied is None and (replicas.replication is None or replicas.replication.selector is None):
             most = services.config.fetch_max_bytes
             plain = read_plain(replicas, FileSlice, data, start, end, version, correlation_id, most)
             if plain is not None:
@@ -284,6 +289,7 @@ def fetch(context: RequestContext, request: FetchRequest) -> Work[FetchResponse 
         for index in topic.partitions
     ]
     services = context.services
+    context.connection.is_follower = replica_id >= 0
     session = services.fetch_sessions.begin(
         request.session_id,
         request.session_epoch,
@@ -298,7 +304,7 @@ def fetch(context: RequestContext, request: FetchRequest) -> Work[FetchResponse 
         version,
         session,
         min_bytes=request.min_bytes,
-        max_bytes=request.max_bytes,
+        max_bytes=services.client_quotas.most_fetched(context.connection, request.max_bytes),
         committed=request.isolation_level == READ_COMMITTED,
         replica_id=replica_id,
         broker_epoch=broker_epoch,

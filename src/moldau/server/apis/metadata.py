@@ -47,6 +47,7 @@ from moldau.types import NO_LEADER, ZERO_UUID, Uuid
 _CREATION_SECONDS: Final = 10.0
 # Topics that one request creates; whoever asked for more comes back for the rest.
 MOST_CREATED: Final = 20
+_THROTTLES_SINCE: Final = 3
 _FLEXIBLE_SINCE: Final = 9
 
 
@@ -277,7 +278,8 @@ class _Answer:
         end = len(frame) - (4 if 8 <= version <= 10 else 0) - (2 if version >= 13 else 0) - flexible
         start = end - (1 if flexible else 4)
         count = compact_array_count(self._topics) if flexible else array_count(self._topics)
-        return EncodedMessage(b"".join((frame[:start], count, *self._topics, frame[end:])))
+        content = b"".join((frame[:start], count, *self._topics, frame[end:]))
+        return EncodedMessage(content, throttles=version >= _THROTTLES_SINCE)
 
     def _without_topics(self) -> MetadataResponse:
         context, version = self._context, self._context.version

@@ -50,7 +50,7 @@ def raw_offset_commit(services: Services) -> RawHandler:
     ) -> RawAnswer:
         # One long name may be as large as a request of many parts.
         plan = parse_commit(data, start, end, version) if end - start <= LARGE_REQUEST else None
-        if plan is None:
+        if plan is None or services.client_quotas.active:
             return DECLINED
         topics = plan[4]
         authorization = services.authorization

@@ -46,11 +46,11 @@ from moldau.protocol.records import Compression
 from moldau.replica.appends import Appends
 from moldau.runtime.ports import Chunk
 from moldau.security.acl import Operation
+from moldau.server.answers import encode_response
 from moldau.server.apis.transactional_produce import ADDS_PARTITIONS, Questions, Write, ask, is_transactional
 from moldau.server.authorization import TOPIC, TRANSACTIONAL_ID, DeniedTopics, allowed, names_of, refusal
 from moldau.server.dispatch import DECLINED, Api, RawAnswer, RawHandler
 from moldau.server.leader_hints import MOVED, LeaderHint, leader_hint
-from moldau.server.request_channel import encode_response
 from moldau.slicing import Work, run_whole
 from moldau.storage.append_info import RefusedRecords
 from moldau.types import TopicPartition, Uuid
@@ -104,6 +104,8 @@ def raw_produce(services: Services) -> RawHandler:
     def produce_bytes(
         connection: Connection, data: memoryview, start: int, end: int, version: int, correlation_id: int
     ) -> RawAnswer:
+        if services.client_quotas.active:
+            return DECLINED
         plan = parse_produce(data, start, end, version, True)
         if plan is None or plan[0] is not None or not -1 <= plan[1] <= 1:
             return DECLINED

@@ -11,6 +11,7 @@ from moldau.server.apis.add_offsets_to_txn import ADD_OFFSETS_TO_TXN
 from moldau.server.apis.add_partitions_to_txn import ADD_PARTITIONS_TO_TXN
 from moldau.server.apis.add_raft_voter import ADD_RAFT_VOTER
 from moldau.server.apis.allocate_producer_ids import ALLOCATE_PRODUCER_IDS
+from moldau.server.apis.alter_client_quotas import ALTER_CLIENT_QUOTAS
 from moldau.server.apis.alter_configs import ALTER_CONFIGS, CONTROLLER_ALTER_CONFIGS
 from moldau.server.apis.alter_partition import ALTER_PARTITION
 from moldau.server.apis.alter_partition_reassignments import ALTER_PARTITION_REASSIGNMENTS
@@ -31,6 +32,7 @@ from moldau.server.apis.delete_groups import DELETE_GROUPS
 from moldau.server.apis.delete_records import DELETE_RECORDS
 from moldau.server.apis.delete_topics import DELETE_TOPICS
 from moldau.server.apis.describe_acls import DESCRIBE_ACLS
+from moldau.server.apis.describe_client_quotas import DESCRIBE_CLIENT_QUOTAS
 from moldau.server.apis.describe_cluster import CONTROLLER_DESCRIBE_CLUSTER, DESCRIBE_CLUSTER
 from moldau.server.apis.describe_configs import DESCRIBE_CONFIGS
 from moldau.server.apis.describe_groups import DESCRIBE_GROUPS
@@ -127,6 +129,8 @@ BROKER_APIS: Final[tuple[Api, ...]] = (
     LIST_CONFIG_RESOURCES,
     DESCRIBE_TOPIC_PARTITIONS,
     forwarded(DESCRIBE_QUORUM),
+    DESCRIBE_CLIENT_QUOTAS,
+    forwarded(ALTER_CLIENT_QUOTAS),
     forwarded(ADD_RAFT_VOTER),
     forwarded(REMOVE_RAFT_VOTER),
 )
@@ -164,4 +168,6 @@ CONTROLLER_APIS: Final[tuple[Api, ...]] = (
     ADD_RAFT_VOTER,
     REMOVE_RAFT_VOTER,
     UPDATE_RAFT_VOTER,
+    DESCRIBE_CLIENT_QUOTAS,
+    ALTER_CLIENT_QUOTAS,
 )
