@@ -510,6 +510,28 @@ CASES: Final = (
     case(K.CREATE_ACLS, 3, "ALTER CLUSTER", {"creations": [{**_ACL, "resource_name": ""}, _ACL]}, "CREATE CLUSTER"),
     case(K.DELETE_ACLS, 3, "ALTER CLUSTER", {"filters": [_FILTER]}, "DELETE CLUSTER"),
     case(
+        K.DESCRIBE_CLIENT_QUOTAS,
+        1,
+        "DESCRIBE_CONFIGS CLUSTER",
+        {"components": [{"entity_type": "user", "match_type": 0, "match": "nobody"}], "strict": True},
+        "DESCRIBE CLUSTER",
+    ),
+    case(
+        K.ALTER_CLIENT_QUOTAS,
+        1,
+        "ALTER_CONFIGS CLUSTER",
+        {
+            "entries": [
+                {
+                    "entity": [{"entity_type": "user", "entity_name": "nobody"}],
+                    "ops": [{"key": "producer_byte_rate", "value": 1.0}],
+                }
+            ],
+            "validate_only": True,
+        },
+        "ALTER CLUSTER",
+    ),
+    case(
         K.DESCRIBE_CONFIGS,
         4,
         "DESCRIBE_CONFIGS TOPIC orders, DESCRIBE_CONFIGS TOPIC absent, DESCRIBE_CONFIGS CLUSTER",

@@ -50,10 +50,11 @@ ABOUT_THE_CLUSTER = {
     ApiKey.ADD_RAFT_VOTER: Operation.ALTER,
     ApiKey.REMOVE_RAFT_VOTER: Operation.ALTER,
     ApiKey.DESCRIBE_ACLS: Operation.DESCRIBE,
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: Operation.DESCRIBE_CONFIGS,
 }
 ABOUT_RESOURCES = {
     *(ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS, ApiKey.CREATE_PARTITIONS, ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS),
-    *(ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS, ApiKey.DESCRIBE_CONFIGS),
+    *(ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS, ApiKey.DESCRIBE_CONFIGS, ApiKey.ALTER_CLIENT_QUOTAS),
 }
 JAN = user("jan")
 
@@ -120,7 +121,8 @@ def test_what_administrators_ask_a_controller(node: Node, key: ApiKey) -> None:
     for other in Operation:
         if other not in (ABOUT_THE_CLUSTER[key], Operation.ALTER, Operation.ALL, Operation.ANY, Operation.UNKNOWN):
             node.permit(acl(other))
-    if ABOUT_THE_CLUSTER[key] is not Operation.DESCRIBE:
+    # What others imply is permitted by now.
+    if ABOUT_THE_CLUSTER[key] not in (Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS):
         assert asked_as_jan(node, key) is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     node.permit(acl(ABOUT_THE_CLUSTER[key]))
     assert asked_as_jan(node, key) is not ErrorCode.CLUSTER_AUTHORIZATION_FAILED
