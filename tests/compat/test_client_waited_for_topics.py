@@ -60,6 +60,32 @@ def test_the_first_records_are_read(
         assert read(consumer, 5, meanwhile) == [b"%d" % number for number in range(5)]
 
 
+@pytest.mark.parametrize("group", [None, "readers"])
+@pytest.mark.parametrize("which", ["topic", "partition"])
+def test_the_first_records_of_what_was_assigned_are_read(
+    start_node: StartNode, topic: str, group: str | None, which: str
+) -> None:
+    bootstrap = start_node(BY_HAND).bootstrap
+    with (
+        KafkaAdminClient(bootstrap_servers=bootstrap) as admin,
+        KafkaConsumer(bootstrap_servers=bootstrap, group_id=group, metadata_max_age_ms=1000) as consumer,
+    ):
+        if which == "partition":
+            admin.create_topics([NewTopic(topic, 1, 1)])
+        consumer.assign([TopicPartition(topic, 1)])
+
+        def meanwhile() -> None:
+            if which == "partition":
+                admin.create_partitions({topic: 2})
+            else:
+                admin.create_topics([NewTopic(topic, 2, 1)])
+            with KafkaProducer(bootstrap_servers=bootstrap) as producer:
+                for number in range(5):
+                    producer.send(topic, b"%d" % number, partition=1)
+
+        assert read(consumer, 5, meanwhile) == [b"%d" % number for number in range(5)]
+
+
 def test_what_was_there_before_is_read_from_its_end(bootstrap: str, topic: str) -> None:
     write(bootstrap, topic, 3)
     for subscription in ({"topics": [topic]}, {"pattern": f"^{topic}$"}):

@@ -63,13 +63,20 @@ class PositionFinder:
                 times[reading.where] = EARLIEST if reading.appeared and time == LATEST else time
             else:
                 missing.append(reading.where)
-        starts.update((yield from self._by_time(times)))
+        absent: set[TopicPartition] = set()
+        starts.update((yield from self._by_time(times, absent)))
+        for reading in readings:
+            # Whatever is in it when it is there was written while it was waited for.
+            reading.appeared = reading.appeared or reading.where in absent
         if missing:
             names = ", ".join(str(where) for where in missing)
             raise NoOffsetForPartitionError(f"There is no committed offset and no reset policy for {names}.")
         return starts
 
-    def _by_time(self, times: dict[TopicPartition, int]) -> Conversation[dict[TopicPartition, FoundOffset]]:
+    def _by_time(
+        self, times: dict[TopicPartition, int], absent: set[TopicPartition]
+    ) -> Conversation[dict[TopicPartition, FoundOffset]]:
+        """`absent` is told of those that are not there yet."""
         if not times:
             return {}
         isolation = self._fetcher.options.isolation
@@ -79,14 +86,20 @@ class PositionFinder:
             if isinstance(offset, KafkaError):
                 if not offset.retriable:
                     raise offset
-                continue
-            if offset.found:
+                if offset.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and not self._is_there(where):
+                    absent.add(where)
+            elif offset.found:
                 starts[where] = offset
         late = [where for where, offset in found.items() if isinstance(offset, FoundOffset) and not offset.found]
         if late:  # no record is that young: begin with the next one to come
             ends = yield from list_offsets(dict.fromkeys(late, -1), isolation=isolation)
             starts.update({where: end for where, end in ends.items() if isinstance(end, FoundOffset)})
         return {where: FoundOffset(start.offset, start.timestamp, NO_EPOCH) for where, start in starts.items()}
+
+    def _is_there(self, where: TopicPartition) -> bool:
+        """As far as brokers have said; a leader that does not know its partition may just have started."""
+        topic = self._fetcher.network.view.topics.get(where.topic)
+        return topic is not None and where.partition in topic.partitions
 
 
 def offsets_by_time(
