@@ -201,6 +201,51 @@ def test_whatever_goes_wrong_nobody_is_subscribed_afterwards(start_node: Any, to
     consumer.unsubscribe()  # nothing to leave any more
 
 
+def members(bootstrap: str, group: str) -> list[str]:
+    with KafkaAdminClient(bootstrap_servers=bootstrap) as admin:
+        return [each["client_id"] for each in admin.describe_groups([group])[group]["members"]]
+
+
+def test_who_leaves_while_others_are_waited_for_is_gone(start_node: Any, topic: str) -> None:
+    """Its join is answered when everybody has joined, and what it says behind that on the same connection is heard
+    then. Until then the group would be told of a member that there is none."""
+    bootstrap = start_node(settings={"group.initial.rebalance.delay.ms": "0"}).bootstrap
+    fill(bootstrap, topic, 1)
+    settings: dict[str, Any] = {"bootstrap_servers": bootstrap, "group_id": topic, "auto_offset_reset": "earliest"}
+    with KafkaConsumer(topic, client_id="slow", **settings) as slow:
+        assert next(slow).offset == 0
+        with KafkaConsumer(topic, client_id="hasty", **settings) as hasty:
+            for _ in range(2):  # once with its place in the group known, and again as somebody else
+                while "hasty" not in members(bootstrap, topic):
+                    hasty.poll(10)
+                hasty.unsubscribe()
+                assert members(bootstrap, topic) == ["slow"]
+                hasty.subscribe([topic])
+
+
+def test_who_is_interrupted_while_leaving_leaves(bootstrap: str, topic: str, monkeypatch: Any) -> None:
+    fill(bootstrap, topic, 1)
+    with KafkaConsumer(
+        topic, bootstrap_servers=bootstrap, group_id=topic, auto_offset_reset="earliest", client_id="interrupted"
+    ) as consumer:
+        assert next(consumer).offset == 0
+        begin = consumer._background.begin
+
+        def interrupted(ask: Any) -> Any:
+            monkeypatch.setattr(consumer._background, "begin", begin)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(consumer._commits, "before_revoking", lambda: None)
+        monkeypatch.setattr(consumer._background, "begin", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            consumer.unsubscribe()
+        deadline = time.monotonic() + 20  # of a session it is much more
+        while members(bootstrap, topic) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert members(bootstrap, topic) == []
+        assert consumer.subscription() is None
+
+
 def test_a_consumer_that_nobody_holds_leaves_its_group(bootstrap: str, topic: str) -> None:
     """Its thread must not keep it alive, with its share of the work, for as long as max_poll_interval_ms says."""
 
@@ -273,6 +318,7 @@ def test_the_child_of_a_fork_is_told_and_let_go(bootstrap: str, topic: str) -> N
             lambda: producer.send(topic, b"from the child"),
             lambda: producer.flush(3),
             lambda: future.get(timeout=3),
+            lambda: next(consumer),  # also of what was fetched before
             lambda: consumer.poll(1000),
             consumer.commit,
             lambda: consumer.assign([]),

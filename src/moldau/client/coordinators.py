@@ -72,11 +72,11 @@ class CoordinatorOf:
             self.node = yield from find_coordinator(self.key, self.kind)
         return self.node
 
-    def ask(self, ask: Ask) -> Conversation[Any]:
+    def ask(self, ask: Ask, channel: str = CHANNEL) -> Conversation[Any]:
         """Asks the coordinator once; a failure of the connection makes it unknown."""
         node = yield from self.find()
         try:
-            return (yield replace(ask, to=node, channel=CHANNEL))
+            return (yield replace(ask, to=node, channel=channel))
         except KafkaError as error:
             self.doubt(error)
             raise

@@ -9,9 +9,10 @@ import pytest
 
 from moldau.client.background import Waiter
 from moldau.client.consumer.assignors import CooperativeStickyAssignor, RangePartitionAssignor
-from moldau.client.consumer.membership import Joined
+from moldau.client.consumer.membership import ClassicMembership, GroupOptions, Joined
 from moldau.client.consumer.rebalancing import Rebalancer
 from moldau.client.consumer.subscription import Subscription
+from moldau.deferred import Deferred
 from moldau.errors import KafkaTimeoutError
 from moldau.links.errors import RequestTimedOut
 from moldau.types import TopicPartition
@@ -116,3 +117,68 @@ def test_a_join_that_failed_is_begun_again_by_the_next_poll() -> None:
         group.poll()
     group.poll()
     assert len(group.joins) == 2
+
+
+class Loop:
+    """Stands in for the thread and the network: what is called waits here, what is performed never ends."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+        self.performed: list[Any] = []
+        self.clock = self
+
+    def monotonic(self) -> float:
+        return 0.0
+
+    def call(self, callback: Any) -> None:
+        self.calls.append(callback)
+
+    def run(self) -> None:
+        while self.calls:
+            self.calls.pop(0)()
+
+    def perform(self, conversation: Any, _timeout: float) -> Deferred[Any]:
+        self.performed.append(conversation)
+        return Deferred()
+
+    def watch(self, _watcher: Any) -> None: ...
+    def refresh(self) -> None: ...
+
+
+def member_on(loop: Any) -> ClassicMembership:
+    options = GroupOptions("g", None, 10_000, 10_000, 3.0, (RangePartitionAssignor(),))
+    member = ClassicMembership(loop, options, lambda: None)
+    member.topics = frozenset({"moldau"})
+    return member
+
+
+def rebalancer_on(loop: Any, subscription: Subscription) -> Rebalancer:
+    return Rebalancer(loop, loop, member_on(loop), subscription, lambda partitions: None, lambda: None)
+
+
+def test_nobody_joins_twice_at_once() -> None:
+    loop = Loop()
+    rebalancer = rebalancer_on(loop, Subscription(exclude_internal=True))
+    for _ in range(2):  # Ctrl-C may come before the first is known to have begun
+        rebalancer._begin_join()
+    loop.run()
+    assert len(loop.performed) == 1
+
+
+def test_who_was_to_join_is_not_who_came_after() -> None:
+    loop: Any = Loop()
+    rebalancer = rebalancer_on(loop, Subscription(exclude_internal=True))
+    former, latter = rebalancer.membership, member_on(loop)
+    rebalancer._begin_join()
+    rebalancer.begin_anew(latter)
+    loop.run()
+    assert (former._joining is None, latter._joining is None) == (False, True)
+
+
+def test_a_subscription_that_was_interrupted_is_taken_up() -> None:
+    loop: Any = Loop()
+    subscription = Subscription(exclude_internal=True)
+    rebalancer = rebalancer_on(loop, subscription)
+    subscription.begin(["rivers"], None, type("View", (), {"topics": {}})())  # type: ignore[arg-type]
+    rebalancer.ensure(0.0)
+    assert rebalancer.membership.topics == {"rivers"}

@@ -14,6 +14,7 @@ from re import Pattern
 from time import monotonic
 from types import TracebackType
 from typing import Any, ClassVar
+from weakref import ref
 
 from moldau.client.consumer.columns import ColumnReader
 from moldau.client.consumer.commits import Commits
@@ -22,7 +23,7 @@ from moldau.client.consumer.fetch_buffer import FetchBuffer
 from moldau.client.consumer.fetched import ConsumerRecord
 from moldau.client.consumer.fetcher import Fetcher
 from moldau.client.consumer.interceptors import Interceptors
-from moldau.client.consumer.membership import ClassicMembership
+from moldau.client.consumer.membership import LEAVING, ClassicMembership
 from moldau.client.consumer.position_finder import PositionFinder
 from moldau.client.consumer.positions import Positions
 from moldau.client.consumer.rebalancing import Rebalancer
@@ -43,8 +44,6 @@ logger = logging.getLogger("moldau.client")
 _LOOK_AGAIN = 0.5
 # The same while there is nothing to read: a topic may appear at any moment.
 _NOTHING_YET = 0.05
-# Whoever leaves a group does not wait longer than this to be told so.
-_LEAVING = 5.0
 
 
 class KafkaConsumer:
@@ -78,6 +77,7 @@ class KafkaConsumer:
                 self._commits.before_revoking,
             )
         PositionFinder(self._fetcher, self._commits.group, self._session.timeout)
+        self._background.in_child(partial(_disown, ref(self._buffer)))
         self._session.open()
         if topics:
             self.subscribe(topics)
@@ -176,13 +176,18 @@ class KafkaConsumer:
             if not self._session.closed:
                 self._leave_group()
         finally:  # whatever the listener or the group said, nothing is read any more
-            committer = self._commits.committer
-            if self._rebalancer is not None and committer is not None and self._subscription.names is not None:
-                # Whoever subscribes again is another member, and until then nobody is one.
-                self._rebalancer.begin_anew(self._new_membership())
-                committer.membership = self._rebalancer.membership
+            if self._subscription.names is not None:
+                if self._rebalancer is not None and not self._session.closed:
+                    self._background.begin(self._rebalancer.membership.end)  # Ctrl-C may have come before
+                self._become_another_member()
             self._subscription.end()
             self._read_exactly(())
+
+    def _become_another_member(self) -> None:
+        """Once it subscribes again; until then nobody is one."""
+        if self._rebalancer is not None and self._commits.committer is not None:
+            self._rebalancer.begin_anew(self._new_membership())
+            self._commits.committer.membership = self._rebalancer.membership
 
     def _read_exactly(self, partitions: Iterable[TopicPartition]) -> None:
         wanted = set(partitions)
@@ -304,6 +309,8 @@ class KafkaConsumer:
             return
         self._commits.tell()
         if subscribed:
+            if self._rebalancer.membership.closed:
+                self._become_another_member()  # Ctrl-C came between its end and this
             self._rebalancer.ensure(deadline, polled_at)
         self._commits.commit_now_and_then()
 
@@ -397,9 +404,9 @@ class KafkaConsumer:
             if autocommit:
                 self._rebalancer.leave()
         finally:  # a listener that fails does not keep the partitions from the others
-            self._background.call(membership.close)
+            ending = self._background.begin(membership.end)
             with suppress(KafkaError):  # the group notices by itself
-                self._background.run(self._network, membership.leave(), min(_LEAVING, self._commits.time_left()))
+                ending.wait(min(LEAVING, self._commits.time_left()))
 
     def bootstrap(self, timeout_ms: float | None = None, refresh: bool = False) -> None:
         """The cluster is known since the consumer was made; `refresh` asks for it anew."""
@@ -432,6 +439,13 @@ class KafkaConsumer:
 
     def _nudge(self) -> None:
         _nudge(self._fetcher)
+
+
+def _disown(buffer: ref[FetchBuffer]) -> None:
+    """In the child of a fork: what an iterator still has belongs to the parent."""
+    found = buffer()
+    if found is not None:
+        found.iterator = None
 
 
 def _nudge(fetcher: Fetcher) -> None:

@@ -20,9 +20,10 @@ from moldau.client.consumer.assignors import (
 )
 from moldau.client.consumer.offsets import Membership
 from moldau.client.conversation import Ask, Conversation, Learn, Pause
-from moldau.client.coordinators import CoordinatorOf, CoordinatorType
+from moldau.client.coordinators import CHANNEL, CoordinatorOf, CoordinatorType
 from moldau.client.metadata import ClusterView
-from moldau.client.network import ClientNetwork
+from moldau.client.network import MAIN_CHANNEL, ClientNetwork
+from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, error_code
 from moldau.links.versions import ByVersion
 from moldau.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -34,6 +35,8 @@ from moldau.types import TopicPartition
 
 _PROTOCOL_TYPE: Final = "consumer"
 _GRACE: Final = 5.0
+# Whoever leaves a group does not wait longer than this to be told so.
+LEAVING: Final = 5.0
 
 # Errors after which the member id means nothing to the group any more.
 _FORGOTTEN: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION)
@@ -72,10 +75,12 @@ class ClassicMembership:
         self._network = network
         self._wake = wake
         self._stable = False
+        self._joining: Deferred[Joined] | None = None
         self._leads: dict[str, int] | None = None
         self._timer: TimerHandle | None = None
         self._beating = False
-        self._closed = False
+        self.closed = False
+        self._end: Deferred[None] | None = None
         self.rounds = 0
         self.heartbeats = 0
         network.watch(self._look_at)
@@ -92,11 +97,18 @@ class ClassicMembership:
 
     # ------------------------------------------------------------------------------------------------------- joining
 
+    def begin_join(self) -> Deferred[Joined]:
+        """What is under way already, if there is something: of two at once one would become a member nobody knows."""
+        if self._joining is None or self._joining.settled:
+            # As long as it takes: the group decides when a round is over.
+            self._joining = self._network.perform(self.join(), 10 * self.options.rebalance_timeout_ms / 1000)
+        return self._joining
+
     def join(self) -> Conversation[Joined]:
         """Joins, or joins again, and returns with our share; asks as often as the group needs."""
         self._stable = False
         failures = 0
-        while True:
+        while self._is_wanted():
             self.rejoin = False
             try:
                 joined = yield from self._round()
@@ -104,6 +116,8 @@ class ClassicMembership:
                 self.coordinator.doubt(error)
                 if error.code in _FORGOTTEN:
                     self._forget()
+                elif not self._is_wanted():
+                    break
                 elif error.code is ErrorCode.FENCED_INSTANCE_ID or not (
                     error.retriable or error.code is ErrorCode.REBALANCE_IN_PROGRESS
                 ):
@@ -113,13 +127,15 @@ class ClassicMembership:
                     yield Pause(failures, error)
                     failures += 1
                 continue
-            if self._closed:
-                yield from self.leave()  # nobody waits for it any more
-                return joined
+            if not self._is_wanted():
+                break
             self._stable = True
             self.rounds += 1
             self._schedule()
             return joined
+        # Nobody wants it any more, and who left meanwhile may not have known yet as whom.
+        yield from self.leave()
+        return Joined(self.options.assignors[0], [])
 
     def _round(self) -> Conversation[Joined]:
         answer = yield from self._join_group()
@@ -172,6 +188,8 @@ class ClassicMembership:
             response: JoinGroupResponse = yield from self.coordinator.ask(Ask(request, timeout=patience))
             if error_code(response.error_code) is ErrorCode.MEMBER_ID_REQUIRED:
                 self.member_id = response.member_id
+                if self.closed:
+                    raise KafkaError(ErrorCode.MEMBER_ID_REQUIRED)
                 continue
             _check(response.error_code)
             return response
@@ -200,6 +218,10 @@ class ClassicMembership:
         self._leads = _counts(view, topics)
         return assignor.assign(self._leads, members)
 
+    def _is_wanted(self) -> bool:
+        """Whether nobody has closed it, which may happen whenever a conversation waits."""
+        return not self.closed
+
     def _forget(self) -> None:
         """The group does not know us any more: what we had may be somebody else's by now."""
         self.member_id, self.generation = "", -1
@@ -214,16 +236,16 @@ class ClassicMembership:
         return self.options.heartbeat_interval
 
     def _schedule(self) -> None:
-        if self._timer is None and not self._closed:
+        if self._timer is None and not self.closed:
             self._timer = self._network.loop.call_later(self._beat_interval, self._beat)
 
     def _beat(self) -> None:
         self._timer = None
-        if self._closed or not self._stable:
+        if self.closed or not self._stable:
             return
         if self._network.clock.monotonic() - self.last_poll > self.options.rebalance_timeout_ms / 1000:
             # The application has stopped polling: the others take over what it holds, until it comes back.
-            self._network.perform(self.leave(), _GRACE)
+            self._network.perform(self.leave(), LEAVING)
             self._forget()
             self._wake()
             return
@@ -272,6 +294,14 @@ class ClassicMembership:
 
     # ------------------------------------------------------------------------------------------------------- the end
 
+    def end(self) -> Deferred[None]:
+        """Closes, and says good-bye; once, whoever asks for it. Starts at once, so that nobody has to wait to have it
+        done: a member that nobody knows any more would hold up its group until it is timed out."""
+        if self._end is None:
+            self.close()
+            self._end = self._network.perform(self.leave(), LEAVING)
+        return self._end
+
     def leave(self) -> Conversation[None]:
         """Says good-bye, so that the others need not wait for a time-out. Static members stay by not doing so."""
         if not self.member_id or self.options.instance_id is not None:
@@ -283,10 +313,12 @@ class ClassicMembership:
                 return LeaveGroupRequest(group_id=self.options.group_id, members=[MemberIdentity(member_id=member_id)])
             return LeaveGroupRequest(group_id=self.options.group_id, member_id=member_id)
 
-        yield from self.coordinator.ask(Ask(ByVersion(LeaveGroupRequest, build)))
+        # A join is answered when the whole group has joined: nothing gets past it on its connection.
+        channel = CHANNEL if self._joining is None or self._joining.settled else MAIN_CHANNEL
+        yield from self.coordinator.ask(Ask(ByVersion(LeaveGroupRequest, build)), channel)
 
     def close(self) -> None:
-        self._closed = True
+        self.closed = True
         self._stable = False
         self._network.unwatch(self._look_at)
         if self._timer is not None:

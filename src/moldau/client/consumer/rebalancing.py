@@ -77,7 +77,10 @@ class Rebalancer:
 
     def subscribe(self, listener: Any) -> None:
         self.listener = listener
-        self.membership.topics = self._subscription.names or frozenset()
+        self._want(self._subscription.names or frozenset())
+
+    def _want(self, topics: frozenset[str]) -> None:
+        self.membership.topics = topics
         self.membership.rejoin = True
         self._background.call(self._look_around)
 
@@ -115,6 +118,9 @@ class Rebalancer:
         membership.last_poll = monotonic() if polled_at is None else polled_at
         if membership.fatal is not None:
             raise named(membership.fatal)
+        names = self._subscription.names
+        if names is not None and names is not membership.topics:
+            self._want(names)  # Ctrl-C came between the two
         while (membership.rejoin or self._joining is not None) and membership.topics:
             if self._joining is None:
                 self._while_revoking(self._prepare)
@@ -139,9 +145,8 @@ class Rebalancer:
 
     def _begin_join(self) -> Waiter[Joined]:
         waiter: Waiter[Joined] = Waiter()
-        # As long as it takes: the group decides when a round is over.
-        forever = 10 * self.membership.options.rebalance_timeout_ms / 1000
-        self._background.call(lambda: self._network.perform(self.membership.join(), forever).then(waiter.settle))
+        membership = self.membership  # which may be another one by the time the loop comes to it
+        self._background.call(lambda: membership.begin_join().then(waiter.settle))
         return waiter
 
     def _prepare(self) -> None:

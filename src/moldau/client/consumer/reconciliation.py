@@ -51,7 +51,7 @@ class ConsumerMembership(ClassicMembership):
         """Says what we want and have, and returns with what we shall have."""
         self._stable = False
         failures = 0
-        while True:
+        while self._is_wanted():
             self.rejoin = False
             try:
                 yield from self._say(_JOINING if self.generation < 0 else self.generation)
@@ -68,13 +68,14 @@ class ConsumerMembership(ClassicMembership):
                 yield Pause(failures, error)
                 failures += 1
                 continue
-            if self._closed:
-                yield from self.leave()
-                return Joined(self.options.assignors[0], [])
+            if not self._is_wanted():
+                break
             self._stable = True
             self.rounds += 1
             self._schedule()
             return Joined(self.options.assignors[0], list(self._target))
+        yield from self.leave()
+        return Joined(self.options.assignors[0], [])
 
     def _say(self, epoch: int) -> Conversation[None]:
         self._known_topics = self.topics
