@@ -4,6 +4,7 @@ listeners may await the consumer, and nothing holds up the event loop."""
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import threading
 import time
@@ -21,6 +22,7 @@ from moldau.aio import (
     ConsumerRebalanceListener,
     TopicPartition,
 )
+from moldau.aio.listeners import LISTENER_LIMIT
 
 
 @pytest.fixture(scope="module")
@@ -157,20 +159,26 @@ def test_methods_of_listeners_run_on_the_event_loop(at_once: str, topic: str) ->
     run(work())
 
 
-def test_a_listener_may_stop_the_consumer(at_once: str, topic: str) -> None:
+@pytest.mark.parametrize("how", ["itself", "with a limit"])
+def test_a_listener_may_stop_the_consumer(at_once: str, topic: str, how: str) -> None:
+    """Also in another task, as which older Pythons run what has a limit."""
+
     async def work() -> None:
         await create(at_once, topic)
         consumer = AIOKafkaConsumer(bootstrap_servers=at_once, group_id=topic)
+        before = time.monotonic()
 
         class Stopping(ConsumerRebalanceListener):
             async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:  # type: ignore[override]
-                await consumer.stop()
+                stopping = consumer.stop()
+                await (stopping if how == "itself" else asyncio.create_task(stopping))
 
         await consumer.start()
         consumer.subscribe([topic], listener=Stopping())
         with pytest.raises(errors.ConsumerStoppedError):
             await consumer.getone()
         await consumer.stop()
+        assert time.monotonic() - before < LISTENER_LIMIT  # which is how long they would wait for each other
 
     run(work())
 
@@ -230,5 +238,41 @@ def test_one_who_does_not_take_records_gives_its_share_to_the_others(at_once: st
             while seen < 50 and time.monotonic() - begin < 30:
                 seen += sum(map(len, (await busy.getmany(timeout_ms=100)).values()))
             assert seen == 50
+
+    run(work())
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of a fork with threads, from Python 3.12 on
+def test_the_child_of_a_fork_is_told_and_let_go(at_once: str, topic: str) -> None:
+    async def in_child(consumer: AIOKafkaConsumer, producer: AIOKafkaProducer, admin: AIOKafkaAdminClient) -> None:
+        for call in (consumer.getone, consumer.commit, lambda: producer.send(topic, b"x"), admin.list_topics):
+            with pytest.raises((errors.IllegalStateError, errors.IllegalOperation), match="fork"):
+                await call()
+        for end in (consumer.stop, producer.stop, admin.close):
+            await end()
+
+    async def work() -> None:
+        await create(at_once, topic)
+        await send(at_once, topic, 3)
+        settings: dict[str, Any] = {"bootstrap_servers": at_once}
+        consumer = AIOKafkaConsumer(topic, group_id=topic, auto_offset_reset="earliest", **settings)
+        async with consumer, AIOKafkaProducer(**settings) as producer, AIOKafkaAdminClient(**settings) as admin:
+            assert (await consumer.getone()).offset == 0
+            child = os.fork()
+            if child == 0:
+                status = 1
+                try:
+                    asyncio.events._set_running_loop(None)  # that of the parent
+                    asyncio.new_event_loop().run_until_complete(
+                        asyncio.wait_for(in_child(consumer, producer, admin), 9)
+                    )
+                    status = 0
+                finally:
+                    os._exit(status)
+            _, status = await asyncio.get_running_loop().run_in_executor(None, os.waitpid, child, 0)
+            assert os.waitstatus_to_exitcode(status) == 0
+            assert [(await consumer.getone()).offset for _ in range(2)] == [1, 2]
+            assert (await producer.send_and_wait(topic, b"x")).offset == 3
+        await asyncio.get_running_loop().shutdown_default_executor()
 
     run(work())

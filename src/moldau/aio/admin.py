@@ -40,7 +40,8 @@ class AIOKafkaAdminClient:
         if self._client is None or self._worker is None:
             return
         client, self._client = self._client, None
-        await self._worker.run(client.close)
+        if not self._worker.forked:
+            await self._worker.run(client.close)
         self._worker.close()
 
     async def describe_configs(

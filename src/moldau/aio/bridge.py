@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, Protocol, TypeVar
+
+from moldau.errors.named import IllegalStateError
 
 T = TypeVar("T")
 
@@ -31,6 +34,12 @@ class Worker:
     def __init__(self, name: str) -> None:
         self._executor = ThreadPoolExecutor(max_workers=_THREADS, thread_name_prefix=name)
         self._under_way: set[Future[Any]] = set()
+        self._process = os.getpid()
+
+    @property
+    def forked(self) -> bool:
+        """Whether this is the child of a fork, where there are no such threads."""
+        return os.getpid() != self._process
 
     async def run(self, function: Callable[..., T], *arguments: Any) -> T:
         """Runs it to its end even if whoever awaits it is cancelled: half a commit would be worse."""
@@ -51,9 +60,12 @@ class Worker:
 
     def close(self) -> None:
         """At once: what is still under way ends by itself, and its thread with it."""
-        self._executor.shutdown(wait=not self._under_way)
+        if not self.forked:
+            self._executor.shutdown(wait=not self._under_way)
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        if self.forked:
+            raise IllegalStateError("The client was made before a fork, by the parent process; make one here.")
         work = self._executor.submit(function, *arguments)
         self._under_way.add(work)
         work.add_done_callback(self._under_way.discard)

@@ -40,7 +40,8 @@ class AIOKafkaClient:
     async def close(self) -> None:
         if self._client is not None and self._worker is not None:
             client, self._client = self._client, None
-            await self._worker.run(client.close)
+            if not self._worker.forked:
+                await self._worker.run(client.close)
             self._worker.close()
 
     @property

@@ -100,6 +100,9 @@ class AIOKafkaConsumer:
         if self._stopping is None:
             if self._worker is None:
                 return
+            if self._worker.forked:
+                self._consumer = self._worker = self._poller = None  # the parent's, and so is its place in the group
+                return
             self._stopping = asyncio.get_running_loop().create_task(self._stop())
         if not self._listeners.in_one:  # the end waits for listeners, not they for it
             await asyncio.shield(self._stopping)
@@ -390,6 +393,7 @@ class AIOKafkaConsumer:
             raise ConsumerStoppedError("The consumer is not started.")
         if self._stopping is not None and not self._listeners.under_way:
             raise ConsumerStoppedError("The consumer was stopped.")
+        self._consumer._background.check_process()
         return self._consumer
 
     def _check_group(self) -> None:

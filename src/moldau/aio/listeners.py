@@ -5,29 +5,33 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from typing import Any, Final
 
 # How long is waited for a listener that does not return; or max_poll_interval_ms, if that is longer.
 LISTENER_LIMIT: Final = 30.0
 
+# The call of a listener that a task belongs to: its own, or that of the task which began it, as `wait_for` does.
+_call: ContextVar[object] = ContextVar("moldau-listener", default=None)
+
 
 class Listeners:
-    """`loop` is set when the consumer starts. Knows which tasks are within a listener: these must not wait for what
-    waits for them."""
+    """`loop` is set when the consumer starts. Knows who is within a listener: these must not wait for what waits for
+    them."""
 
     def __init__(self, limit: float) -> None:
         self.loop: asyncio.AbstractEventLoop | None = None
         self._limit = max(LISTENER_LIMIT, limit)
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._calls: set[object] = set()
 
     @property
     def under_way(self) -> bool:
-        return bool(self._tasks)
+        return bool(self._calls)
 
     @property
     def in_one(self) -> bool:
         """Whether whoever asks is within a listener."""
-        return asyncio.current_task() in self._tasks
+        return _call.get() in self._calls
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """From another thread: the outcome, of a coroutine after its end."""
@@ -35,14 +39,14 @@ class Listeners:
         return asyncio.run_coroutine_threadsafe(self._listen(function, arguments), self.loop).result(self._limit)
 
     async def _listen(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
+        call = object()
+        self._calls.add(call)
+        _call.set(call)
         try:
             said = function(*arguments)
             return await said if inspect.isawaitable(said) else said
         finally:
-            self._tasks.discard(task)
+            self._calls.discard(call)
 
 
 class OnLoop:

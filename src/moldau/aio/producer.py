@@ -58,7 +58,8 @@ class AIOKafkaProducer:
         if self._producer is None or self._worker is None:
             return
         producer, self._producer = self._producer, None
-        await self._worker.run(producer.close)
+        if not self._worker.forked:
+            await self._worker.run(producer.close)
         self._worker.close()
 
     async def send(
