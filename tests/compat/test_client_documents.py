@@ -3,9 +3,11 @@ an example prints stands behind it in the page; `...` there is whatever differs 
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 from node_process import NodeProcess
 
 from conftest import ELSEWHERE, ON_KAFKA
+from moldau import KafkaConsumer, KafkaProducer
 
 DOCUMENTS = Path(__file__).parents[2] / "docs" / "clients"
 PAGES = sorted(DOCUMENTS.glob("*.md"))
@@ -47,6 +50,30 @@ def test_examples_do_what_the_page_says(node: str, page: Path, tmp_path: Path) -
         if "pytest" not in command:
             expected = re.escape(printed.replace("127.0.0.1:9092", node)).replace(re.escape("..."), ".*")
             assert re.fullmatch(expected, done.stdout), f"{where} prints\n{done.stdout}and the page says\n{printed}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_what_is_printed_belongs_to_an_example(page: Path) -> None:
+    """Else nobody would compare it with anything."""
+    text = page.read_text()
+    assert len(re.findall(r"^ *```text", text, re.MULTILINE)) == sum(
+        1 for _, printed in EXAMPLE.findall(text) if printed
+    )
+    assert len(re.findall(r"^ *```python", text, re.MULTILINE)) == len(EXAMPLE.findall(text))
+
+
+def test_clients_of_other_brokers_are_made_with_settings_there_are() -> None:
+    """Examples that need TLS or a password stand indented, and are not run."""
+    made = 0
+    for page in PAGES:
+        for call in re.findall(r"^    (Kafka\w+\((?:.*\)|\n(?:     .*\n)+    \)))$", page.read_text(), re.MULTILINE):
+            parsed = ast.parse(textwrap.dedent(f"    {call}"), mode="eval").body
+            assert isinstance(parsed, ast.Call)
+            assert isinstance(parsed.func, ast.Name)
+            client = {"KafkaProducer": KafkaProducer, "KafkaConsumer": KafkaConsumer}[parsed.func.id]
+            assert {each.arg for each in parsed.keywords} <= client.DEFAULT_CONFIG.keys()
+            made += 1
+    assert made >= 2
 
 
 def test_every_page_is_named_on_the_first() -> None:

@@ -14,7 +14,7 @@ from kafka import TopicPartition as TheirPartition
 
 import moldau
 from moldau import TopicPartition, errors
-from moldau.admin import NewTopic
+from moldau.admin import KafkaAdminClient, NewTopic
 
 # (what is done, the exception of kafka-python)
 Refusal = tuple[Callable[[Any, Any], Any], type[BaseException]]
@@ -70,6 +70,8 @@ def test_consumers_refuse(bootstrap: str, what: str) -> None:
 PRODUCERS: dict[str, Refusal] = {
     "a name no topic can have": (lambda producer, _: producer.send("a b", b"x"), ValueError),
     "a name that is no text": (lambda producer, _: producer.send(5, b"x"), TypeError),
+    "partitions of a name no topic can have": (lambda producer, _: producer.partitions_for("a b"), ValueError),
+    "partitions of no text": (lambda producer, _: producer.partitions_for(5), TypeError),
     "neither key nor value": (lambda producer, topic: producer.send(topic), ValueError),
     "a partition that is not there": (lambda producer, topic: producer.send(topic, b"x", partition=7), ValueError),
     "headers that are no list": (lambda producer, topic: producer.send(topic, b"x", headers={"a": b"b"}), TypeError),
@@ -124,6 +126,39 @@ SETTINGS: dict[str, tuple[str, dict[str, Any], type[BaseException]]] = {
     ),
     "isolation": ("KafkaConsumer", {"isolation_level": "none"}, kafka.errors.KafkaConfigurationError),
 }
+
+
+# What kafka-python finds out when it is used, or never.
+NEVER = {
+    "client_id": ("Admin", {"client_id": 5}),
+    "servers": ("Admin", {"bootstrap_servers": 9092}),
+    "a time": ("Admin", {"request_timeout_ms": "soon"}),
+    "a time before now": ("Admin", {"retry_backoff_ms": -1}),
+    "no time at all": ("Admin", {"request_timeout_ms": 0}),
+    "a truth for a number": ("Producer", {"linger_ms": True}),
+    "serializer": ("Producer", {"value_serializer": "json"}),
+    "partitioner": ("Producer", {"partitioner": 5}),
+    "no memory": ("Producer", {"buffer_memory": 0}),
+    "less than nothing in a batch": ("Producer", {"batch_size": -1}),
+    "never waits": ("Producer", {"max_block_ms": -1}),
+    "level": ("Producer", {"compression_type": "gzip", "compression_level": 99}),
+    "level of another kind": ("Producer", {"compression_type": "zstd", "compression_level": "best"}),
+    "deserializer": ("Consumer", {"key_deserializer": 5}),
+    "fetch": ("Consumer", {"fetch_min_bytes": -1}),
+    "group": ("Consumer", {"group_id": b"readers"}),
+    "assignors where brokers decide": (
+        "Consumer",
+        {"group_id": "g", "group_protocol": "consumer", "partition_assignment_strategy": ["range"]},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", NEVER)
+def test_settings_that_cannot_work_are_refused_by_name(bootstrap: str, what: str) -> None:
+    client, settings = NEVER[what]
+    kind: Any = {"Admin": KafkaAdminClient, "Producer": moldau.KafkaProducer, "Consumer": moldau.KafkaConsumer}[client]
+    with pytest.raises(moldau.errors.KafkaConfigurationError, match=list(settings)[-1]):
+        kind(**{"bootstrap_servers": bootstrap, **settings})
 
 
 @pytest.mark.parametrize("what", SETTINGS)

@@ -14,6 +14,7 @@ import pytest
 from moldau import KafkaConsumer, KafkaProducer, TopicPartition, errors
 from moldau.client.admin import NewTopic, create_topics
 from moldau.client.cluster import Cluster as AdminCluster
+from moldau.client.producer.batch import Batch
 from moldau.testing import Cluster
 from whole_topics import read_to_the_end
 
@@ -238,6 +239,21 @@ def test_close_without_a_limit_sends_everything(bootstrap: str, topic: str) -> N
     producer.close()
     assert [future.get(0).offset for future in futures] == list(range(1000))
     producer.close()  # once more does nothing
+
+
+def test_records_that_cannot_be_packed_have_failed(bootstrap: str, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    create(bootstrap, topic)
+
+    def no_memory(*_arguments: Any) -> bytes:
+        monkeypatch.undo()
+        raise MemoryError
+
+    with KafkaProducer(bootstrap_servers=bootstrap) as producer:
+        monkeypatch.setattr(Batch, "wire", no_memory)
+        with pytest.raises(errors.KafkaError, match="MemoryError"):
+            producer.send(topic, b"x").get(10)
+        producer.flush(10)
+        assert producer.send(topic, b"y").get(10).offset == 0
 
 
 # --------------------------------------------------------------------------------------------------------- metrics

@@ -131,6 +131,7 @@ def _subscriptions() -> Iterator[tuple[str, Case]]:
     yield "partitions_for_topic, unknown", lambda t: call(t.consumer(), "partitions_for_topic", "not-there-" + t.topic)
     yield "a listener's life", _listened
     yield "a listener that commits", _committing_listener
+    yield "a listener that fails", _failing_listener
     yield "a pattern", lambda t: _pattern(t)
     for settings in (
         {"colour": 1},
@@ -196,6 +197,16 @@ async def _committing_listener(t: AsyncTrial) -> Any:
     await consumer.start()
     found = await take(consumer, 2)
     return [found[0].offset, await consumer.committed(t.where())]
+
+
+async def _failing_listener(t: AsyncTrial) -> Any:
+    async def assigned(_self: Any, _partitions: Any) -> None:
+        raise ZeroDivisionError
+
+    consumer = t.new_consumer(group_id=t.topic)
+    consumer.subscribe([t.topic], listener=listener(t, on_partitions_assigned=assigned))
+    await consumer.start()
+    return len(await take(consumer, 1))
 
 
 async def _pattern(t: AsyncTrial) -> Any:

@@ -301,6 +301,7 @@ def _groups() -> Iterator[tuple[str, Case]]:
     yield "a listener that commits", _committing_listener
     yield "a listener that seeks", _seeking_listener
     yield "a listener that fails", _failing_listener
+    yield "assigned before it was there", _assigned_early
     yield "two members", _two_members
     yield "the same instance twice", _same_instance
     yield "group_metadata before joining", lambda t: list(t.consumer(group_id=t.topic).group_metadata())[:3]
@@ -345,6 +346,16 @@ def _seeking_listener(t: Trial) -> Any:
 
 def _failing_listener(t: Trial) -> Any:
     return len(take(_subscribed_with(t, listener(t, on_partitions_assigned=lambda self, assigned: 1 / 0)), 10))
+
+
+def _assigned_early(t: Trial) -> Any:
+    topic = f"late-{t.topic}"
+    consumer = t.consumer(group_id=t.topic, auto_offset_reset="latest")
+    consumer.assign([t.package.TopicPartition(topic, 0)])
+    for _ in range(5):
+        consumer.poll(100)
+    t.producer().send(topic, b"first").get(20)
+    return len(take(consumer, 1))
 
 
 def _two_members(t: Trial) -> Any:
@@ -396,6 +407,9 @@ def _settings() -> Iterator[tuple[str, Case]]:
         {"group_id": "g", "session_timeout_ms": 1000, "heartbeat_interval_ms": 2000},
         {"security_protocol": "SMTP"},
         {"max_poll_records": 0},
+        {"fetch_min_bytes": -1},
+        {"request_timeout_ms": "soon"},
+        {"value_deserializer": 5},
         {"partition_assignment_strategy": []},
         {"bootstrap_servers": "nobody:1", "bootstrap_timeout_ms": 300},
         {"bootstrap_servers": []},

@@ -167,7 +167,7 @@ def _asyncio_defaults(face: str) -> dict[str, Any]:
     own = {"producer": PRODUCER, "consumer": CONSUMER, "admin": {}}[face]
     defaults = {**INERT, **COMMON, **own, "loop": None, "bootstrap_timeout_ms": 5000, "request_timeout_ms": 40_000}
     if face == "consumer":
-        return {**defaults, **consumer._DEFAULTS, "max_poll_records": None}
+        return {**defaults, **consumer._DEFAULTS, **consumer._CLASSIC_DEFAULTS, "max_poll_records": None}
     return {**defaults, "max_batch_size": PRODUCER["batch_size"]} if face == "producer" else defaults
 
 

@@ -142,6 +142,9 @@ def _settings() -> Iterator[tuple[str, Case]]:
         {"delivery_timeout_ms": 100},
         {"linger_ms": -1},
         {"batch_size": -1},
+        {"max_block_ms": -1},
+        {"value_serializer": 5},
+        {"partitioner": 5},
         {"bootstrap_servers": "nobody:1", "bootstrap_timeout_ms": 300},
     ):
         what = ", ".join(f"{name}={value!r}" for name, value in settings.items())

@@ -43,6 +43,7 @@ _HEARS_THE_END: Final = "only of partitions that come or go, and of all when it 
 _STOPPED: Final = "a consumer that was stopped has no partitions and asks nobody: ConsumerStoppedError"
 _STARTED: Final = "a consumer that runs stays as it is, and one that was stopped can be started again"
 _ITS_OWN_ERROR: Final = "what it raises comes out of `poll` as it is, not as a KafkaError that hides it"
+_NOT_LOGGED: Final = "what it raises comes out of `start`, `getone` or `getmany`, not only into a log"
 _ASSERTION: Final = "an error of its own (ValueError, IllegalStateError): `assert` says nothing under `python -O`"
 
 REASONS: Final[dict[str, str]] = {
@@ -81,6 +82,11 @@ REASONS: Final[dict[str, str]] = {
     "case: producer: made with acks=2": _CANNOT_WORK,
     "case: producer: made with acks='some'": _CANNOT_WORK,
     "case: producer: made with security_protocol='SMTP'": _CANNOT_WORK,
+    "case: producer: made with linger_ms=-1": _CANNOT_WORK,
+    "case: producer: made with batch_size=-1": _CANNOT_WORK,
+    "case: producer: made with max_block_ms=-1": _CANNOT_WORK,
+    "case: producer: made with value_serializer=5": _CANNOT_WORK,
+    "case: producer: made with partitioner=5": _CANNOT_WORK,
     "case: consumer: assign, to pairs": _PAIR,
     "case: consumer: bootstrap_connected": _CONNECTED,
     "case: consumer: position, of a pair": _PAIR,
@@ -95,6 +101,9 @@ REASONS: Final[dict[str, str]] = {
     "case: consumer: made with group_id='g', group_instance_id='a b'": _CANNOT_WORK,
     "case: consumer: made with security_protocol='SMTP'": _CANNOT_WORK,
     "case: consumer: made with max_poll_records=0": _CANNOT_WORK,
+    "case: consumer: made with fetch_min_bytes=-1": _CANNOT_WORK,
+    "case: consumer: made with request_timeout_ms='soon'": _CONFIGURATION,
+    "case: consumer: made with value_deserializer=5": _CANNOT_WORK,
     "case: consumer: made with partition_assignment_strategy=[]": _CANNOT_WORK,
     "case: consumer: made with bootstrap_servers=[]": _CONFIGURATION,
     "case: asyncio producer: send_and_wait, acks=0": _UNANSWERED,
@@ -102,6 +111,7 @@ REASONS: Final[dict[str, str]] = {
     "case: asyncio producer: a partition that is not there": _ASSERTION,
     "case: asyncio producer: a partition below 0": _ASSERTION,
     "case: asyncio producer: a batch, sent twice": "refused: its records would be written twice",
+    "case: asyncio producer: made with max_batch_size=-1": _CANNOT_WORK,
     "case: asyncio producer: made with colour=1": _CONFIGURATION,
     "case: asyncio producer: made with transactional_id='t', enable_idempotence=False": _CANNOT_WORK,
     "case: asyncio producer: begin twice": _ASSERTION,
@@ -109,6 +119,7 @@ REASONS: Final[dict[str, str]] = {
     "case: asyncio producer: abort without begin": _ASSERTION,
     "case: asyncio consumer: getone before start": "ConsumerStoppedError: it is not started",
     "case: asyncio consumer: a listener's life": _HEARS_THE_END,
+    "case: asyncio consumer: a listener that fails": _NOT_LOGGED,
     "case: asyncio consumer: made with colour=1": _CONFIGURATION,
     "case: asyncio consumer: made with auto_offset_reset='sometimes'": _CANNOT_WORK,
     "case: asyncio consumer: made with session_timeout_ms=1000, heartbeat_interval_ms=2000": _CANNOT_WORK,

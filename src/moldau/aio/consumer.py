@@ -29,11 +29,12 @@ from moldau.errors.named import ConsumerStoppedError, IllegalOperation, IllegalS
 from moldau.types import TopicPartition
 
 _DEFAULTS: Final = {
-    "session_timeout_ms": 10_000,
-    "partition_assignment_strategy": ("roundrobin",),
     "request_timeout_ms": 40_000,
     "bootstrap_timeout_ms": 5000,
 }
+
+# Of groups whose members agree among themselves.
+_CLASSIC_DEFAULTS: Final = {"session_timeout_ms": 10_000, "partition_assignment_strategy": ("roundrobin",)}
 
 # As many records as there are, where nothing else is said.
 _EVERYTHING: Final = 1 << 30
@@ -47,7 +48,8 @@ class AIOKafkaConsumer:
         settings.pop("rebalance_timeout_ms", None)
         settings.pop("consumer_timeout_ms", None)
         given = {name: value for name, value in settings.items() if value is not None}
-        self._settings = {**_DEFAULTS, **given}
+        classic = given.get("group_protocol", "classic") == "classic"
+        self._settings = {**_DEFAULTS, **(_CLASSIC_DEFAULTS if classic else {}), **given}
         self._listeners = Listeners(self._settings.get("max_poll_interval_ms", 0) / 1000)
         self._interceptors = Interceptors(given.get("interceptors", ()))
         # Within the consumer they see commits only; records are taken here, and shown to them here.

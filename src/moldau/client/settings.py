@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from itertools import count
+from numbers import Real
 from typing import Any, Final
 
 from moldau.client.background import Background
@@ -72,6 +73,22 @@ _REFUSED: Final = ("proxy_url", "socks5_proxy")
 _RECOVERY: Final = ("rebootstrap", "none")
 
 
+# Numbers that cannot be 0; none but `acks` can be negative.
+_ABOVE_ZERO: Final = (
+    *("max_request_size", "buffer_memory", "request_timeout_ms", "transaction_timeout_ms", "session_timeout_ms"),
+    *("heartbeat_interval_ms", "max_poll_interval_ms", "max_in_flight_requests_per_connection"),
+)
+_TEXTS: Final = ("client_id", "client_rack", "group_id", "transactional_id")
+# Functions, or objects with this method.
+_FUNCTIONS: Final = {
+    "key_serializer": "serialize",
+    "value_serializer": "serialize",
+    "key_deserializer": "deserialize",
+    "value_deserializer": "deserialize",
+    "partitioner": "partition",
+}
+
+
 def merged(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings in force; KafkaConfigurationError for names nobody knows and for what is not built."""
     known = {**INERT, **COMMON, **defaults}
@@ -83,10 +100,29 @@ def merged(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, A
             advice = f" Is {close[0]!r} meant?" if close else ""
             raise KafkaConfigurationError(f"There is no setting {name!r}.{advice}")
     config = {**known, **given}
+    for name in given:
+        if name in COMMON or name in defaults:
+            _check(name, config[name], known[name])
     if config["metadata_recovery_strategy"] not in _RECOVERY:
         raise KafkaConfigurationError(f"metadata_recovery_strategy must be one of {', '.join(_RECOVERY)}.")
     security(config)
     return config
+
+
+def _check(name: str, value: Any, default: Any) -> None:
+    """What a setting cannot be is said here, by its name, and not found out when it is used, or never."""
+    if name in _FUNCTIONS:
+        method = _FUNCTIONS[name]
+        if value is not None and not callable(value) and not hasattr(value, method):
+            raise KafkaConfigurationError(f"{name} must be a function, or have a method {method}, unlike {value!r}.")
+    elif name in _TEXTS:
+        if value is not None and not isinstance(value, str):
+            raise KafkaConfigurationError(f"{name} must be a str, not {value!r}.")
+    elif isinstance(default, int | float) and not isinstance(default, bool) and name != "acks":
+        if isinstance(value, bool) or not isinstance(value, Real) or value != value:
+            raise KafkaConfigurationError(f"{name} must be a number, not {value!r}.")
+        if value < 0 or (value == 0 and name in _ABOVE_ZERO):
+            raise KafkaConfigurationError(f"{name} must be {'above' if value == 0 else 'at least'} 0, not {value!r}.")
 
 
 def security(config: Mapping[str, Any]) -> Security:
@@ -97,7 +133,12 @@ def security(config: Mapping[str, Any]) -> Security:
 
 
 def addresses(bootstrap_servers: str | Sequence[str]) -> list[Address]:
-    text = bootstrap_servers if isinstance(bootstrap_servers, str) else ",".join(bootstrap_servers)
+    try:
+        text = bootstrap_servers if isinstance(bootstrap_servers, str) else ",".join(bootstrap_servers)
+    except TypeError:
+        raise KafkaConfigurationError(
+            f"bootstrap_servers are HOST:PORT, or a list of these, not {bootstrap_servers!r}."
+        ) from None
     try:
         return parse_bootstrap(text)
     except AddressError as error:

@@ -356,6 +356,8 @@ class KafkaConsumer:
 
     def partitions_for_topic(self, topic: str) -> set[int]:
         """Empty if there is no such topic."""
+        if not isinstance(topic, str):
+            raise TypeError(f"a topic is named by a str, not {type(topic).__name__}")
         view = self._session.ask(_learn([topic]))
         found = view.topics.get(topic)
         return set(found.partitions) if found is not None else set()

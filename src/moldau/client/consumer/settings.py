@@ -53,6 +53,10 @@ _USUAL_FETCH: Final = 2_200_000
 _USUAL_LONE_FETCH: Final = 2 * 1024 * 1024
 
 
+# In groups of the new protocol; whoever says something about it believes that it is heard.
+_DECIDED_BY_BROKERS: Final = ("session_timeout_ms", "partition_assignment_strategy")
+
+
 def read_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     config = merged(DEFAULTS, given)
     reset_policy(config["auto_offset_reset"])
@@ -66,6 +70,9 @@ def read_settings(given: Mapping[str, Any]) -> dict[str, Any]:
         raise KafkaConfigurationError(
             "fetch_max_wait_ms must be below request_timeout_ms, and that below connections_max_idle_ms."
         )
+    decided = [name for name in _DECIDED_BY_BROKERS if name in given]
+    if config["group_protocol"] == "consumer" and decided:
+        raise KafkaConfigurationError(f"{', '.join(decided)}: with group_protocol 'consumer' brokers decide about it.")
     _check_instance(config["group_instance_id"], config["group_id"])
     if config["heartbeat_interval_ms"] >= config["session_timeout_ms"]:
         raise KafkaConfigurationError("heartbeat_interval_ms must be below session_timeout_ms.")

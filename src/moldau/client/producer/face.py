@@ -186,10 +186,8 @@ class KafkaProducer:
             everything = sorted(cluster.partitions_for_topic(topic) or ())
             chosen = partitioner(key_bytes, everything, sorted(cluster.available_partitions_for_topic(topic) or ()))
         known = cluster.partitions_for_topic(topic) or set()
-        if chosen is None or int(chosen) not in known:
-            raise ValueError(
-                f"The partitioner chose {chosen!r} for topic {topic!r}, which has partitions {sorted(known)}."
-            )
+        if not hasattr(chosen, "__index__") or chosen not in known:
+            raise ValueError(f"The partitioner chose {chosen!r}; topic {topic!r} has partitions {sorted(known)}.")
         return int(chosen)
 
     def _check_size(self, key: Any, value: Any, headers: Any) -> None:
@@ -226,6 +224,7 @@ class KafkaProducer:
 
     def partitions_for(self, topic: str) -> set[int]:
         """The partitions of a topic; waits up to `max_block_ms` to learn of it."""
+        check_topic(topic)
         return set(range(self._wait_for_topic(topic, monotonic() + self.config["max_block_ms"] / 1000)))
 
     def _wait_for_topic(self, topic: str, deadline: float) -> int:

@@ -260,8 +260,11 @@ class Sender:
         view = self.network.view
         try:
             ask = produce_request(view, batches, limits, self._identity)
-        except KafkaError as error:
-            self._read(batches, dict.fromkeys(batches, Outcome(error)))
+        except Exception as error:
+            # They were taken out of their places, so nobody else would ever say what became of them.
+            because = f"The records could not be packed: {type(error).__name__}: {error}"
+            failure = error if isinstance(error, KafkaError) else KafkaError(ErrorCode.INVALID_RECORD, because)
+            self._read(batches, dict.fromkeys(batches, Outcome(failure)))
             return
         self._in_flight[node] = self._in_flight.get(node, 0) + 1
         self.counters.sent(batches)

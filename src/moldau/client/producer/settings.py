@@ -9,7 +9,7 @@ from moldau.client.partitioner import StickyPartitioner
 from moldau.client.producer.sender import SendingLimits
 from moldau.client.settings import merged
 from moldau.errors.named import KafkaConfigurationError
-from moldau.protocol.records import Compression
+from moldau.protocol.records import Compression, compress
 
 DEFAULTS: Final[dict[str, Any]] = {
     "key_serializer": None,
@@ -47,7 +47,7 @@ def read_settings(given: Mapping[str, Any]) -> dict[str, Any]:
     if config["acks"] not in _ACKS:
         raise KafkaConfigurationError(f"acks must be 0, 1 or 'all', not {config['acks']!r}.")
     config["acks"] = _ACKS[config["acks"]]
-    compression(config["compression_type"])
+    _check_level(compression(config["compression_type"]), config["compression_level"])
     if type(config["partitioner"]) is StickyPartitioner:
         config["partitioner"] = None
     transactional = config["transactional_id"] is not None
@@ -74,6 +74,18 @@ def compression(name: str | None) -> Compression:
     except KeyError:
         codecs = ", ".join(codec.name.lower() for codec in Compression)
         raise KafkaConfigurationError(f"compression_type {name!r} is not known; there are {codecs}.") from None
+
+
+def _check_level(codec: Compression, level: Any) -> None:
+    """Asked of the codec itself: each has levels of its own."""
+    if level is None or codec is Compression.NONE:
+        return
+    try:
+        compress(codec, b"", level)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise KafkaConfigurationError(
+            f"compression_level {level!r} is none of {codec.name.lower()}: {error}."
+        ) from None
 
 
 def sending_limits(config: Mapping[str, Any], given: Mapping[str, Any]) -> SendingLimits:
