@@ -152,6 +152,26 @@ def test_a_commit_takes_no_longer_than_it_may_behind_one_that_does(start_node: A
     assert first.succeeded()
 
 
+def test_a_poll_takes_no_longer_than_it_may_while_partitions_go(start_node: Any, topic: str) -> None:
+    """What was read of them has to be committed first, and there is nobody who answers: the next poll goes on."""
+    node = start_node(settings={"group.initial.rebalance.delay.ms": "0"})
+    fill(node.bootstrap, topic, 3)
+    settings: dict[str, Any] = {"auto_offset_reset": "earliest", "request_timeout_ms": 100_000}
+    with KafkaConsumer(topic, bootstrap_servers=node.bootstrap, group_id=topic, **settings) as consumer:
+        assert next(consumer).offset == 0
+        node.process.send_signal(signal.SIGSTOP)
+        consumer.subscribe([f"{topic}-other"])
+        begun = time.monotonic()
+        for _ in range(2):
+            assert consumer.poll(200) == {}
+        assert time.monotonic() - begun < 50
+        assert consumer.assignment() == {TopicPartition(topic, 0)}
+        node.process.send_signal(signal.SIGCONT)
+        while TopicPartition(topic, 0) in consumer.assignment():
+            consumer.poll(200)
+        assert consumer.committed(TopicPartition(topic, 0)) == 1
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
 def test_a_listener_that_fails_at_the_end_leaves_nothing(
     bootstrap: str, topic: str, error: type[BaseException]

@@ -47,6 +47,7 @@ class Reader(threading.Thread):
         self.stopping = threading.Event()
 
     def run(self) -> None:
+        strategy = {"partition_assignment_strategy": ["cooperative-sticky"]} if self.protocol == "classic" else {}
         try:
             with KafkaConsumer(
                 "rivers",
@@ -58,7 +59,7 @@ class Reader(threading.Thread):
                 heartbeat_interval_ms=200,
                 request_timeout_ms=5000,
                 max_poll_records=50,
-                partition_assignment_strategy=["cooperative-sticky"],
+                **strategy,
             ) as consumer:
                 while not self.stopping.is_set():
                     for records in consumer.poll(200).values():

@@ -30,6 +30,7 @@ class Group:
         self.owned: list[TopicPartition] = []
         self.rejoin, self.lost, self.fatal, self.last_poll = True, False, None, 0.0
         self.told: list[Any] = []
+        self.answered = True
         self.joins: list[Waiter[Joined]] = []
         background: Any = None
         self.rebalancer = Rebalancer(
@@ -38,10 +39,14 @@ class Group:
             self,  # type: ignore[arg-type]
             Subscription(exclude_internal=True),
             lambda partitions: self.told.append(("read", set(partitions))),
-            lambda: self.told.append("commit"),
+            self.commit,
         )
         self.rebalancer.listener = self
         self.rebalancer._begin_join = self._begin  # type: ignore[method-assign]
+
+    def commit(self, _deadline: float | None) -> bool:
+        self.told.append("commit")
+        return self.answered
 
     def _begin(self) -> Waiter[Joined]:
         self.rejoin = False
@@ -119,6 +124,25 @@ def test_a_join_that_failed_is_begun_again_by_the_next_poll() -> None:
     assert len(group.joins) == 2
 
 
+@pytest.mark.parametrize("assignor", [RangePartitionAssignor, CooperativeStickyAssignor])
+def test_nothing_is_given_back_before_what_was_read_is_committed(assignor: Any) -> None:
+    """That may take longer than a poll: the next one goes on where this one had to end."""
+    group = Group(assignor())
+    group.poll()
+    group.give(ONE, TWO)
+    group.poll()
+    group.answered, group.rejoin = False, True
+    if assignor is CooperativeStickyAssignor:
+        group.poll()
+        group.give(ONE)
+    for _ in range(2):
+        assert group.poll() == ["commit"]
+        assert group.rebalancer.revoking
+    group.answered = True
+    assert ("revoked", {ONE, TWO} if assignor is RangePartitionAssignor else {TWO}) in group.poll()
+    assert not group.rebalancer.revoking
+
+
 class Loop:
     """Stands in for the thread and the network: what is called waits here, what is performed never ends."""
 
@@ -153,7 +177,7 @@ def member_on(loop: Any) -> ClassicMembership:
 
 
 def rebalancer_on(loop: Any, subscription: Subscription) -> Rebalancer:
-    return Rebalancer(loop, loop, member_on(loop), subscription, lambda partitions: None, lambda: None)
+    return Rebalancer(loop, loop, member_on(loop), subscription, lambda partitions: None, lambda deadline: True)
 
 
 def test_nobody_joins_twice_at_once() -> None:

@@ -96,10 +96,12 @@ class Commits:
         if self.committer is not None and self._session.config["enable_auto_commit"]:
             self.committer.commit_now_and_then(self._session.config["auto_commit_interval_ms"] / 1000)
 
-    def before_revoking(self) -> None:
-        if self.committer is not None and self._session.config["enable_auto_commit"]:
-            ending = self._deadline is not None
-            self.committer.commit_quietly(self._session.timeout, self.time_left if ending else None)
+    def before_revoking(self, deadline: float | None = None) -> bool:
+        """Whether it is over; False if there was no answer by `deadline`, and the next call is to wait for it."""
+        if self.committer is None or not self._session.config["enable_auto_commit"]:
+            return True
+        ending = self._deadline is not None
+        return self.committer.commit_quietly(self._session.timeout, self.time_left if ending else None, deadline)
 
     def time_left(self) -> float:
         """How long a step may take from now on, in seconds. At the end without a limit of its own that is longer while

@@ -61,13 +61,13 @@ class Committer:
         self._begun: deque[Commit] = deque()
         self._over: deque[tuple[Commit, Any]] = deque()
         self._telling = False
+        self._parting: Commit | None = None
         self._running = False
         self._next = 0.0
         self._last: Offsets = {}
         self.commits = 0
 
-    def commit(self, offsets: Offsets | None, timeout: float, time_left: Callable[[], float] | None = None) -> None:
-        """`time_left` may end the wait before `timeout` does."""
+    def commit(self, offsets: Offsets | None, timeout: float) -> None:
         self.tell()
         chosen = self._chosen(offsets)
         if not chosen:
@@ -75,10 +75,7 @@ class Committer:
         if self._background.on_thread:
             raise RuntimeError("a callback on the client's own thread cannot wait for a commit")
         try:
-            future = self._begin(Commit(chosen, Future(), None, monotonic() + timeout))
-            if time_left is not None and not settles(future, time_left):
-                raise KafkaTimeoutError("There was no answer in the time that was left.")
-            future.get(timeout)
+            self._begin(Commit(chosen, Future(), None, monotonic() + timeout)).get(timeout)
         finally:
             self.tell()
 
@@ -133,12 +130,34 @@ class Committer:
         finally:
             self._telling = False
 
-    def commit_quietly(self, timeout: float, time_left: Callable[[], float] | None) -> None:
-        """Before partitions are given back: a failure is worth a line in the log, and no more."""
+    def commit_quietly(
+        self, timeout: float, time_left: Callable[[], float] | None, deadline: float | None = None
+    ) -> bool:
+        """Before partitions are given back: a failure is worth a line in the log, and no more. False if `deadline`
+        comes first: it is on its way, and the next call waits for the same."""
+        consumed = dict(self._of_topics_there_are())
+        if self._parting is None or self._parting.offsets != consumed:
+            self.tell()
+            if not consumed:
+                return True
+            if self._background.on_thread:
+                raise RuntimeError("a callback on the client's own thread cannot wait for a commit")
+            parting = Commit(consumed, Future(), None, monotonic() + timeout)
+            self._begin(parting)
+            self._parting = parting
+        future = self._parting.future
+        if deadline is not None and not future.settles(max(0.0, deadline - monotonic())):
+            return False
+        self._parting = None
         try:
-            self.commit(self._of_topics_there_are(), timeout, time_left)
+            if time_left is not None and not settles(future, time_left):
+                raise KafkaTimeoutError("There was no answer in the time that was left.")
+            future.get(timeout)
         except MoldauError as error:
             logger.warning("the offsets of group %s could not be committed: %s", self._group.group_id, error)
+        finally:
+            self.tell()
+        return True
 
     def commit_now_and_then(self, interval: float) -> None:
         now = monotonic()

@@ -242,7 +242,9 @@ class KafkaConsumer:
         while True:
             self._do_duties(deadline)
             self._buffer.begin_reading()
-            taken = take()
+            # What was read is still being committed: more of it would be read by the next one again.
+            revoking = self._rebalancer is not None and self._rebalancer.revoking
+            taken = {} if revoking else take()
             if taken:
                 return taken
             with fetcher.changed:

@@ -49,7 +49,8 @@ class AsyncConsumerRebalanceListener:
 
 
 class Rebalancer:
-    """`assigned(partitions)` makes the consumer read exactly these; `before_revoking` commits what was read."""
+    """`assigned(partitions)` makes the consumer read exactly these; `before_revoking(deadline)` commits what was read,
+    or says that it is still about it."""
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class Rebalancer:
         membership: ClassicMembership,
         subscription: Subscription,
         assigned: Callable[[Iterable[TopicPartition]], None],
-        before_revoking: Callable[[], None],
+        before_revoking: Callable[[float | None], bool],
     ) -> None:
         self.membership = membership
         self.listener: Any = None
@@ -123,7 +124,8 @@ class Rebalancer:
             self._want(names)  # Ctrl-C came between the two
         while (membership.rejoin or self._joining is not None) and membership.topics:
             if self._joining is None:
-                self._while_revoking(self._prepare)
+                if not self._while_revoking(partial(self._prepare, deadline)):
+                    return
                 self._joining = self._begin_join()
             if not self._joining.settles(max(0.0, deadline - monotonic())):
                 return
@@ -133,15 +135,18 @@ class Rebalancer:
                 self._joining = None
                 membership.rejoin = True
                 raise named(error) from None
-            self._joining = None
-            self._while_revoking(partial(self._complete, joined))
+            if not self._while_revoking(partial(self._complete, joined, deadline)):
+                return
 
-    def _while_revoking(self, work: Callable[[], None]) -> None:
+    def _while_revoking(self, work: Callable[[], bool]) -> bool:
+        """Whether it is done; if not, time is over for now, and the next call does the rest."""
         self.revoking = True
+        done = True
         try:
-            work()
+            done = work()
         finally:
-            self.revoking = False
+            self.revoking = not done
+        return done
 
     def _begin_join(self) -> Waiter[Joined]:
         waiter: Waiter[Joined] = Waiter()
@@ -149,7 +154,7 @@ class Rebalancer:
         self._background.call(lambda: membership.begin_join().then(waiter.settle))
         return waiter
 
-    def _prepare(self) -> None:
+    def _prepare(self, deadline: float) -> bool:
         """Before joining: give back what cannot be kept. Cooperative assignors keep everything for now."""
         membership = self.membership
         if membership.lost:
@@ -159,16 +164,20 @@ class Rebalancer:
             self._assigned(())
             self._tell("on_partitions_lost", gone)
         elif not membership.cooperative:
-            self._before_revoking()
+            if not self._before_revoking(deadline):
+                return False
             gone, self._current = self._current, set()
             self._tell("on_partitions_revoked", gone)
             self._assigned(())
+        return True
 
-    def _complete(self, joined: Joined) -> None:
+    def _complete(self, joined: Joined, deadline: float) -> bool:
         share = set(joined.share)
         gone, new = self._current - share, share - self._current
+        if gone and not self._before_revoking(deadline):
+            return False
+        self._joining = None
         if gone:
-            self._before_revoking()
             self._tell("on_partitions_revoked", gone)
             # Others wait for these; another round hands them out.
             self.membership.rejoin = True
@@ -176,16 +185,18 @@ class Rebalancer:
         self.membership.owned = sorted(share)
         self._assigned(share)
         self._tell("on_partitions_assigned", new, always=True)
+        return True
 
     def leave(self) -> None:
         """The end of membership, in order."""
-        self._before_revoking()
+        self._before_revoking(None)
         gone, self._current = self._current, set()
         self._tell("on_partitions_revoked", gone)
 
     def begin_anew(self, membership: ClassicMembership) -> None:
         """After leaving: nothing is wanted, and what is still said of the former membership is nobody's business."""
         self.listener = self._joining = None
+        self.revoking = False
         self._current = set()
         self.membership = membership
 
