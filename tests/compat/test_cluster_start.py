@@ -95,6 +95,22 @@ def test_a_killed_supervisor_takes_its_nodes_along(start: Callable[..., Started]
     assert (tmp_path / "node-1" / "data" / "meta.properties").exists()
 
 
+def test_a_second_supervisor_leaves_the_first_one_alone(start: Callable[..., Started], tmp_path: Path) -> None:
+    command = start("cluster", "start", "--nodes", "1", "--port", "0", "--data", str(tmp_path))
+    before = {path: path.read_bytes() for path in tmp_path.glob("*.json")}, node_pids(tmp_path)
+    words = ["cluster", "start", "--nodes", "2", "--data", str(tmp_path)]
+    done = subprocess.run([sys.executable, "-m", "moldau", *words], capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"moldau: {tmp_path} is in use: another process runs its nodes.\n"
+    assert before == ({path: path.read_bytes() for path in tmp_path.glob("*.json")}, node_pids(tmp_path))
+    (pid,) = node_pids(tmp_path)
+    command.process.kill()
+    # Its guard still ends the node, and only then somebody else may begin.
+    again = start("cluster", "start", "--data", str(tmp_path))
+    assert not alive(pid)
+    assert again.end()[0] == 0
+
+
 def test_a_node_that_dies_is_told_and_not_replaced(start: Callable[..., Started], tmp_path: Path) -> None:
     command = start("cluster", "start", "--nodes", "1", "--port", "0", "--data", str(tmp_path))
     (pid,) = node_pids(tmp_path)

@@ -62,12 +62,14 @@ def _start(options: Namespace) -> int:
     from pathlib import Path
 
     from moldau.cli.supervisor import Supervisor, say_ready
+    from moldau.supervision.claim import claimed
     from moldau.supervision.layout import remembered
 
     directory = Path(options.data)
-    layout = remembered(directory, options.nodes, options.port)
-    supervisor = Supervisor(directory, layout, dict(options.set), log_level=options.log_level)
-    return supervisor.run(lambda: say_ready([place.address for place in layout.places]))
+    with claimed(directory) as claim:
+        layout = remembered(directory, options.nodes, options.port)
+        supervisor = Supervisor(directory, claim, layout, dict(options.set), log_level=options.log_level)
+        return supervisor.run(lambda: say_ready([place.address for place in layout.places]))
 
 
 def _describe(options: Namespace) -> None:

@@ -114,6 +114,7 @@ def _run_many(options: Namespace) -> int:
 
     from moldau.cli.supervisor import Supervisor, say_ready
     from moldau.links.addresses import parse_address
+    from moldau.supervision.claim import claimed
     from moldau.supervision.layout import HOST, remembered, replication
 
     if options.properties is not None or options.cluster_id is not None:
@@ -122,13 +123,12 @@ def _run_many(options: Namespace) -> int:
     if address.host != HOST:
         raise Failure(f"--nodes listens at {HOST} only, today; --listen can say another port.", USAGE)
     directory = Path(options.data or DEFAULT_DATA)
-    if (directory / "meta.properties").exists():
-        raise Failure(f"{directory} is that of a single node; choose another with --data.")
-    layout = remembered(directory, options.nodes, address.port if options.listen else None)
-    # Nor would a second replica on the same machine be worth what it costs.
-    settings = {**replication(1), "broker.rack": os.uname().nodename, **dict(options.set)}
-    supervisor = Supervisor(directory, layout, settings, log_level=options.log_level)
-    return supervisor.run(lambda: say_ready([layout.places[0].address]))
+    with claimed(directory) as claim:
+        layout = remembered(directory, options.nodes, address.port if options.listen else None)
+        # Nor would a second replica on the same machine be worth what it costs.
+        settings = {**replication(1), "broker.rack": os.uname().nodename, **dict(options.set)}
+        supervisor = Supervisor(directory, claim, layout, settings, log_level=options.log_level)
+        return supervisor.run(lambda: say_ready([layout.places[0].address]))
 
 
 def node_properties(

@@ -30,10 +30,16 @@ _LAST_LINES: Final = 5
 
 class Supervisor:
     def __init__(
-        self, directory: Path, layout: Layout, settings: Mapping[str, str], *, log_level: str | None = None
+        self,
+        directory: Path,
+        claim: int,
+        layout: Layout,
+        settings: Mapping[str, str],
+        *,
+        log_level: str | None = None,
     ) -> None:
         self._layout = layout
-        self._guard = Guard(directory, keep=True)
+        self._guard = Guard(directory, keep=True, claim=claim)
         self._nodes = [
             NodeProcess(
                 place.id,

@@ -28,7 +28,7 @@ rm -rf "$1" || { sleep 1; rm -rf "$1"; }
 class Guard:
     """Of one directory, from its making to its end."""
 
-    def __init__(self, directory: Path, *, keep: bool = False) -> None:
+    def __init__(self, directory: Path, *, keep: bool = False, claim: int | None = None) -> None:
         # A session of its own: Ctrl-C at the terminal is not for it.
         self._process = subprocess.Popen(
             ["/bin/sh", "-c", _KILL if keep else _KILL + _REMOVE, "guard", str(directory)],
@@ -36,6 +36,8 @@ class Guard:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            # The directory is ours until the nodes of whoever claimed it have ended.
+            pass_fds=() if claim is None else (claim,),
         )
 
     def close(self) -> None:

@@ -21,6 +21,7 @@ HOST: Final = "127.0.0.1"
 FILE: Final = "cluster.json"
 CONTROLLER: Final = "CONTROLLER"
 CLIENTS: Final = "PLAINTEXT"
+_HIGHEST_PORT: Final = 65_535
 
 
 class LayoutError(MoldauError):
@@ -112,7 +113,11 @@ def reserve(port: int = 0) -> socket.socket:
     that the node can. Without that a test that restarts a node would fail now and then, whenever many run at once."""
     place = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    place.bind((HOST, port))
+    try:
+        place.bind((HOST, port))
+    except OSError:
+        place.close()
+        raise
     return place
 
 
@@ -147,6 +152,7 @@ def remembered(directory: Path, nodes: int | None, port: int | None) -> Layout:
     if known is None:
         count = 3 if nodes is None else nodes
         layout = plan(count, *_ports(count, 9092 if port is None else port))
+        _check_free(layout)
     elif nodes is not None and nodes < len(known.places):
         raise LayoutError(
             f"{directory} holds a cluster of {len(known.places)} nodes; it can grow, but not shrink to {nodes}."
@@ -174,6 +180,14 @@ def _grown(known: Layout, nodes: int) -> Layout:
     return Layout(known.cluster_id, tuple(places))
 
 
+def _check_free(layout: Layout) -> None:
+    """Before they are written down: a cluster's ports cannot be changed later."""
+    for place in layout.places:
+        for port in (place.port, place.controller_port):
+            if port is not None and not _is_free(port):
+                raise LayoutError(f"Something listens already at {HOST}:{port}, which node {place.id} needs.")
+
+
 def _is_free(port: int) -> bool:
     try:
         reserve(port).close()
@@ -186,6 +200,8 @@ def _ports(nodes: int, first: int) -> tuple[list[int], list[int]]:
     if first == 0:
         free = free_ports(nodes + voters_among(nodes))
         return free[:nodes], free[nodes:]
+    if first + nodes - 1 > _HIGHEST_PORT:
+        raise LayoutError(f"There are no {nodes} ports from {first} on; the highest is {_HIGHEST_PORT}.")
     ports = list(range(first, first + nodes))
-    above = 10_000 if first + nodes + 10_000 <= 65_535 else -10_000
+    above = 10_000 if first + nodes + 10_000 <= _HIGHEST_PORT else -10_000
     return ports, [port + above for port in ports]

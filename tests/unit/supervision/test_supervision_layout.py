@@ -7,7 +7,19 @@ from pathlib import Path
 import pytest
 
 from moldau.config.broker import BrokerConfig
-from moldau.supervision.layout import FILE, Layout, LayoutError, Place, free_ports, plan, read, remembered, voters_among
+from moldau.supervision import layout
+from moldau.supervision.layout import (
+    FILE,
+    Layout,
+    LayoutError,
+    Place,
+    free_ports,
+    plan,
+    read,
+    remembered,
+    reserve,
+    voters_among,
+)
 
 
 def test_how_many_vote() -> None:
@@ -39,7 +51,8 @@ def test_a_layout_is_remembered(tmp_path: Path) -> None:
     assert len({place.port for place in first.places} | {place.controller_port for place in first.places}) == 6
 
 
-def test_ports_follow_each_other(tmp_path: Path) -> None:
+def test_ports_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout, "_is_free", lambda port: True)
     assert [place.address for place in remembered(tmp_path, None, None).places] == [
         "127.0.0.1:9092",
         "127.0.0.1:9093",
@@ -48,6 +61,18 @@ def test_ports_follow_each_other(tmp_path: Path) -> None:
     assert remembered(tmp_path, None, None).voters.startswith("1@127.0.0.1:19092,")
     high = remembered(tmp_path / "high", 1, 65_000).places[0]
     assert (high.port, high.controller_port) == (65_000, 55_000)
+    assert remembered(tmp_path / "highest", 1, 65_535).places[0].port == 65_535
+    with pytest.raises(LayoutError, match="no 2 ports from 65535 on; the highest is 65535"):
+        remembered(tmp_path / "too high", 2, 65_535)
+
+
+def test_ports_that_are_taken_are_not_written_down(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    with reserve(port) as taken:
+        taken.listen()
+        with pytest.raises(LayoutError, match=f"Something listens already at 127.0.0.1:{port}, which node 1 needs"):
+            remembered(tmp_path, 1, port)
+    assert read(tmp_path) is None
 
 
 def test_a_cluster_grows_by_brokers_and_does_not_shrink(tmp_path: Path) -> None:
