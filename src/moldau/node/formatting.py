@@ -43,11 +43,14 @@ from moldau.storage.log_dirs import (
     random_id,
     read_meta_properties,
     refuse_logs,
+    sync_place,
     write_meta_properties,
 )
 from moldau.types import Uuid, uuid_from_text
 
 FIRST_SNAPSHOT: Final = f"{0:020d}-{0:010d}.checkpoint"
+# What a formatting that was killed may leave of the metadata log.
+_INTERRUPTED: Final = (FIRST_SNAPSHOT, f"{FIRST_SNAPSHOT}.tmp")
 _DYNAMIC_KRAFT_VERSION: Final = 1
 # The metadata.version from which on a new cluster may have a feature at this level.
 _SINCE: Final[Mapping[str, Sequence[tuple[int, int]]]] = {
@@ -116,6 +119,7 @@ def format_storage(config: BrokerConfig, wanted: Wanted, disk: Disk, random: Ran
     for path in new:
         if path == metadata:
             _write_bootstrap(disk, metadata, levels, now_ms)
+            _remove_voters(disk, metadata)
             if voters:
                 _write_voters(disk, config, metadata, voters, now_ms)
         write_meta_properties(disk, path, MetaProperties(wanted.cluster_id, config.node_id, ids[path]))
@@ -204,7 +208,8 @@ def _not_formatted(config: BrokerConfig, wanted: Wanted, disk: Disk) -> list[str
         disk.make_directories(path)
         meta = read_meta_properties(disk, path)
         if meta is None:
-            refuse_logs(disk, path)
+            refuse_logs(disk, path, {str(METADATA_PARTITION): _INTERRUPTED})
+            sync_place(disk, path)
             new.append(path)
         elif not wanted.ignore_formatted:
             raise FormatError(
@@ -275,6 +280,14 @@ def _write_bootstrap(disk: Disk, directory: str, levels: Mapping[str, int], now_
     replace_file(disk, posixpath.join(directory, BOOTSTRAP), _checkpoint([], records, now_ms))
 
 
+def _remove_voters(disk: Disk, directory: str) -> None:
+    """Those of a formatting that was killed: this one may be told others, or none."""
+    place = posixpath.join(directory, str(METADATA_PARTITION))
+    if disk.is_directory(place):
+        disk.remove_tree(place)
+        disk.sync_directory(directory)
+
+
 def _write_voters(
     disk: Disk, config: BrokerConfig, directory: str, voters: Sequence[InitialController], now_ms: int
 ) -> None:
@@ -298,6 +311,7 @@ def _write_voters(
     ]
     place = posixpath.join(directory, str(METADATA_PARTITION))
     disk.make_directories(place)
+    disk.sync_directory(directory)
     replace_file(disk, posixpath.join(place, FIRST_SNAPSHOT), _checkpoint(control, [], now_ms))
 
 

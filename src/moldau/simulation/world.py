@@ -138,10 +138,10 @@ class Machine:
         name = f"{self.host}/disk" + (f"/{self.disks}" if self.disks > 1 else "")
         disk = SimulatedDisk(self._world.clock, self._world.chance.fork(name))
         for directory in self.settings["log.dirs"].split(","):
-            # Made by whoever set the machine up, long ago.
-            disk.make_directories(directory)
-            disk.sync_directory("/")
             if self._cluster_id is not None:
+                # Made by whoever set the machine up, long ago.
+                disk.make_directories(directory)
+                disk.sync_directory("/")
                 directory_id = self._world.chance.fork(f"{name}/id").bytes(16)
                 meta = MetaProperties(self._cluster_id, int(self.settings["node.id"]), directory_id)
                 write_meta_properties(disk, directory, meta)

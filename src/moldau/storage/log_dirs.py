@@ -7,9 +7,10 @@ the data of two clusters in one directory cannot be told apart again. `.lock` ke
 
 from __future__ import annotations
 
+import errno
 import json
 import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,6 +32,7 @@ CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
 
 # Kafka keeps the first hundred ids for itself: lost, unassigned, migrating.
 _RESERVED: Final = 100
+_NOT_OURS: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EINVAL)
 
 
 class LogDirError(MoldauError):
@@ -205,6 +207,7 @@ def _open_directory(disk: Disk, path: str, cluster_id: str, node_id: int, random
         meta = read_meta_properties(disk, path)
         if meta is None:
             refuse_logs(disk, path)
+            sync_place(disk, path)
             meta = MetaProperties(cluster_id, node_id, random_id(random))
             write_meta_properties(disk, path, meta)
         _check_owner(path, meta, cluster_id, node_id)
@@ -219,10 +222,27 @@ def _open_directory(disk: Disk, path: str, cluster_id: str, node_id: int, random
         raise
 
 
-def refuse_logs(disk: Disk, path: str) -> None:
-    """A directory is made ours only while it holds no logs: those could be anybody's."""
+def sync_place(disk: Disk, path: str) -> None:
+    """A directory that was just made survives a power cut only once those above it know its name. Those that were
+    there before may be somebody else's, or lie on a file system that cannot be forced; then that ends it."""
+    while (parent := posixpath.dirname(path) or ".") != path:
+        try:
+            disk.sync_directory(parent)
+        except OSError as error:
+            if error.errno in _NOT_OURS:
+                return
+            raise
+        path = parent
+
+
+def refuse_logs(disk: Disk, path: str, ours: Mapping[str, Collection[str]] | None = None) -> None:
+    """A directory is made ours only while it holds no logs: those could be anybody's. `ours` are directories that may
+    be there as long as they hold nothing but these files."""
     for name in disk.list(path):
-        if parse_directory(name) is not None and disk.is_directory(posixpath.join(path, name)):
+        directory = posixpath.join(path, name)
+        if parse_directory(name) is not None and disk.is_directory(directory):
+            if ours is not None and name in ours and set(disk.list(directory)) <= set(ours[name]):
+                continue
             raise LogDirError(
                 f"{path} holds logs (such as {name}) but no {META_PROPERTIES}, so nobody knows whose they are."
             )
