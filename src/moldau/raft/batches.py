@@ -17,7 +17,7 @@ from moldau.protocol.message import Message
 from moldau.protocol.records import BatchBuilder, control_record, decode_batch, encode_batch, scan_batches
 from moldau.raft.control_records import ControlRecord, encoded, leader_change, read_change
 from moldau.raft.log_view import Entries, EpochOffset
-from moldau.raft.voters import ReplicaKey, Voter, VoterChange, VoterSet
+from moldau.raft.voters import VoterChange
 from moldau.slicing import pieces
 from moldau.types import Buffer
 
@@ -40,8 +40,7 @@ def leader_change_batch(
     leader_id: int, voters: Sequence[int], granted_by: Sequence[int], base_offset: int, epoch: int, timestamp: int
 ) -> bytes:
     """The first batch of an epoch in a quorum whose voters do not change."""
-    record = leader_change(leader_id, VoterSet(Voter(ReplicaKey(id)) for id in voters), granted_by, 0)
-    return control_batch([record], base_offset, epoch, timestamp)
+    return control_batch([leader_change(leader_id, voters, granted_by)], base_offset, epoch, timestamp)
 
 
 def decode_batches(data: Buffer, *, check_crc: bool = True) -> Iterator[CommittedBatch]:

@@ -20,20 +20,17 @@ ControlRecord = tuple[ControlType, Message]
 _VERSION: Final = 0
 
 
-def leader_change(leader_id: int, voters: VoterSet, granted_by: Iterable[int], kraft_version: int) -> ControlRecord:
-    """The first record of every epoch: an epoch is not settled before something in it is committed."""
+def leader_change(leader_id: int, voters: Iterable[int], granted_by: Iterable[int]) -> ControlRecord:
+    """The first record of every epoch: an epoch is not settled before something in it is committed.
 
-    def named(id: int) -> ChangeVoter:
-        voter = voters.get(id)
-        if kraft_version and voter is not None:
-            return ChangeVoter(voter_id=id, voter_directory_id=voter.key.directory)
-        return ChangeVoter(voter_id=id)
-
+    There is a version 1, which names directories, too. Kafka's nodes take every such record for version 0, whatever
+    it says of itself, and stop at one that is not.
+    """
     message = LeaderChangeMessage(
-        version=1 if kraft_version else 0,
+        version=_VERSION,
         leader_id=leader_id,
-        voters=[named(id) for id in voters.ids],
-        granting_voters=[named(id) for id in granted_by],
+        voters=[ChangeVoter(voter_id=id) for id in voters],
+        granting_voters=[ChangeVoter(voter_id=id) for id in granted_by],
     )
     return ControlType.LEADER_CHANGE, message
 
@@ -61,10 +58,8 @@ def voters_record(voters: VoterSet) -> ControlRecord:
 
 
 def encoded(record: ControlRecord) -> bytes:
-    """The value of the record: its version stands in the message itself."""
-    type, message = record
-    version = getattr(message, "version", _VERSION) if type is ControlType.LEADER_CHANGE else _VERSION
-    return message.encode(version)
+    """The value of the record."""
+    return record[1].encode(_VERSION)
 
 
 def read_change(record: Record, offset: int) -> VoterChange | None:

@@ -212,7 +212,7 @@ class Member:
         self.role = Leader(progress, self.now)
         self._persist(Election(self.epoch, self.key.id))
         version, voters = self.history.kraft_version, self.voters
-        records = [leader_change(self.key.id, voters, granted_by, version)]
+        records = [leader_change(self.key.id, voters.ids, granted_by)]
         if version > 0 and self.is_voter and (self.history.last_offset < 0 or voters.get(self.key.id) != self.local):
             # The first leader brings what its directory was formatted with into the log.
             voters = voters.with_voter(self.local)

@@ -12,6 +12,8 @@ from raft_members import CLUSTER, Members
 
 from moldau.deferred import Deferred
 from moldau.protocol.messages import add_raft_voter, remove_raft_voter
+from moldau.protocol.messages.leader_change_message import LeaderChangeMessage
+from moldau.protocol.records import ControlType, control_type, decode_batch, scan_batches
 from moldau.raft.raft_quorum import RaftQuorum
 from moldau.raft.snapshot_file import SnapshotId, SnapshotWriter
 from moldau.raft.voters import Endpoint, ReplicaKey, Voter, VoterSet
@@ -77,6 +79,22 @@ def test_a_voter_is_added_and_another_removed(members: Members) -> None:
     # What a member knows after a restart stands in its log.
     members.kill(4)
     assert _voters(members.start(4)) == left
+
+
+def test_epochs_begin_as_kafka_reads_it(members: Members) -> None:
+    """Its nodes decode the first record of an epoch as version 0, whatever the record says of itself."""
+    members.start_all()
+    members.write("a")
+    members.all_have("a")
+    for id in members.ids:
+        data = (members.path / str(id) / "__cluster_metadata-0" / f"{0:020d}.log").read_bytes()
+        first = next(iter(scan_batches(data, 0, len(data), check_crc=True)))
+        record = decode_batch(data, 0, first.size)[0]
+        assert control_type(record) == ControlType.LEADER_CHANGE
+        assert record.value is not None
+        message = LeaderChangeMessage.decode(record.value, 0)
+        assert (message.version, message.encode(0)) == (0, record.value)
+        assert [voter.voter_id for voter in message.voters] == list(members.ids)
 
 
 def test_a_controller_joins_by_itself(members: Members) -> None:
