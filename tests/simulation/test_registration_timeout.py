@@ -35,6 +35,23 @@ def test_a_broker_that_finds_no_leader_gives_up_and_says_why() -> None:
         )
 
 
+def test_a_broker_of_another_cluster_hears_that_it_is_one() -> None:
+    with World(5) as world:
+        others = [machine(world, number) for number in (1, 2)]
+        world.run_until(lambda: all(other.is_serving for other in others), 60.0)
+        settings = {**node_settings(9, Weather(USUAL, ())), **LIMIT, "process.roles": "broker"}
+        settings["listeners"] = "PLAINTEXT://node-9:9092"
+        stranger = world.machine("node-9", settings, cluster_id="AAAAAAAAAAAAAAAAAAAAAQ")
+        stranger.expects_failure = True
+        stranger.start()
+        world.run_until(lambda: stranger.has_ended, 70.0)
+        assert stranger.node is not None
+        assert "is not of cluster AAAAAAAAAAAAAAAAAAAAAQ, for which this node is formatted." in str(
+            stranger.node.failure
+        )
+        assert all(other.is_serving for other in others)
+
+
 def test_one_that_finds_a_leader_in_time_stays() -> None:
     with World(2) as world:
         first = machine(world, 1)

@@ -220,7 +220,8 @@ class Node:
                 return
             looks += 1
             leader = self.quorum.leader_id
-            whose = "no leader of the controllers is known" if leader < 0 else f"controller {leader} leads"
+            unknown = self.quorum.correspondence.refusal or "no leader of the controllers is known"
+            whose = unknown if leader < 0 else f"controller {leader} leads"
             is_told = self.quorum.told_high_watermark > 0
             if self.broker is not None and not is_told and self._runtime.clock.monotonic() >= give_up_at:
                 setting = f"{limit_ms} ms (initial.broker.registration.timeout.ms)"

@@ -28,6 +28,8 @@ class Correspondence:
     def __init__(self, peers: PeerPort | None, membership: Membership) -> None:
         self._peers = peers
         self._membership = membership
+        # Why nothing can come of it, if somebody said so since the last proper answer.
+        self.refusal: str | None = None
 
     def ask(self, send: Send, answered: Callable[[Answer | None, bool], None]) -> None:
         """`answered` hears None if there is no answer, and whether that is because the connection ended or could not
@@ -46,14 +48,24 @@ class Correspondence:
     def _understood(self, send: Send, response: Message | None, error: BaseException | None) -> Answer | None:
         try:
             if response is not None:
-                return answer_from(response)
+                answer = answer_from(response)
+                self.refusal = None
+                return answer
         except (MoldauError, ValueError) as failure:
             error = failure
         code = error.code if isinstance(error, KafkaError) else None
         if code is ErrorCode.UNSUPPORTED_VERSION and isinstance(send.request, VoteRequest):
             return VoteAnswer(code, Standing(send.request.epoch), False)
+        if code is ErrorCode.INCONSISTENT_CLUSTER_ID:
+            self._belongs_elsewhere(send)
         logger.debug("node %d at %s gave no answer: %s", send.node_id, send.address, error)
         return None
+
+    def _belongs_elsewhere(self, send: Send) -> None:
+        refusal = f"{send.address} is not of cluster {self._membership.cluster_id}, for which this node is formatted"
+        if self.refusal != refusal:
+            logger.warning("%s", refusal)
+        self.refusal = refusal
 
     def reply(self, token: Any, answer: Any) -> None:
         deferred, request, version = token

@@ -87,7 +87,7 @@ class RaftQuorum:
         self._log = MetadataLog(config, disk, clock)
         self._membership = Membership(config, disk, self._log.directory)
         self.voters = self._membership.history
-        self._correspondence = Correspondence(peers, self._membership)
+        self.correspondence = Correspondence(peers, self._membership)
         self._delivery = Delivery(self._log, loop, clock, self._fault)
         self._commits = GroupCommit(self._log, loop, workers, self._forced, self._fault)
         self._transfer = SnapshotTransfer(self._log, loop, workers, self._transferred)
@@ -333,11 +333,11 @@ class RaftQuorum:
                 if isinstance(effect, Persist):
                     self._persist(effect)
                 elif isinstance(effect, Send):
-                    self._correspondence.ask(effect, partial(self._answered, effect.id))
+                    self.correspondence.ask(effect, partial(self._answered, effect.id))
                 elif isinstance(effect, Reply):
-                    self._correspondence.reply(effect.token, effect.answer)
+                    self.correspondence.reply(effect.token, effect.answer)
                 elif isinstance(effect, ReplySnapshot):
-                    self._correspondence.reply(effect.token, self._transfer.piece(effect))
+                    self.correspondence.reply(effect.token, self._transfer.piece(effect))
                 elif isinstance(effect, Deliver | DeliverSnapshot | LeaderChanged):
                     if isinstance(effect, LeaderChanged):
                         logger.info("epoch %d of the quorum is led by %d", effect.epoch, effect.leader_id)

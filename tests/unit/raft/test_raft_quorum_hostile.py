@@ -116,7 +116,7 @@ def test_whoever_asked_hears_of_an_answer_that_cannot_be_written(members: Member
     asked: Deferred[Message] = Deferred()
     told: list[BaseException | None] = []
     asked.then(lambda _, error: told.append(error))
-    members.start(1)._correspondence.reply((asked, FetchSnapshotRequest(), 1), "no answer")
+    members.start(1).correspondence.reply((asked, FetchSnapshotRequest(), 1), "no answer")
     assert isinstance(told[0], AttributeError)
 
 
