@@ -16,6 +16,7 @@ from moldau.simulation.campaign import Campaign, Form
 
 SHORT = Form(nodes=3, requests=40, faults=6)
 LONG = Form(nodes=3, minutes=30)
+CHANGING = Form(nodes=3, requests=40, faults=6, changing_voters=True)
 
 # Seeds that failed once, by what was wrong.
 FAILED_ONCE = {
@@ -55,6 +56,10 @@ def test_clusters_survive_faults() -> None:
     run_clusters(range(1, 6))
 
 
+def test_clusters_survive_faults_while_their_voters_change() -> None:
+    run_clusters(range(1, 6), form=CHANGING)
+
+
 @pytest.mark.parametrize("form", [SHORT, Form(nodes=3, minutes=5)], ids=str)
 def test_one_seed_is_one_story(form: Form) -> None:
     told: list[str] = []
@@ -76,3 +81,10 @@ def test_many_clusters_survive_faults(tell: Callable[[str], None]) -> None:
     first = int(os.environ.get("MOLDAU_SEED", str(time.time_ns() // 1_000_000)))
     tell(f"seeds from {first} on")
     run_clusters(range(first, first + 1000), tell)
+
+
+@pytest.mark.long
+def test_many_clusters_survive_faults_while_their_voters_change(tell: Callable[[str], None]) -> None:
+    first = int(os.environ.get("MOLDAU_SEED", str(time.time_ns() // 1_000_000)))
+    tell(f"seeds from {first} on")
+    run_clusters(range(first, first + 300), tell, CHANGING)

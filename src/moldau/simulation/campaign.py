@@ -42,18 +42,25 @@ class Form:
     requests: int = 40
     faults: int = 6
     minutes: float = 0.0
+    changing_voters: bool = False
 
     def run(self, seed: int) -> ClusterReport:
-        return run_cluster(seed, nodes=self.nodes, requests=self.requests, faults=self.faults, minutes=self.minutes)
+        return run_cluster(
+            seed,
+            nodes=self.nodes,
+            requests=self.requests,
+            faults=self.faults,
+            minutes=self.minutes,
+            changing_voters=self.changing_voters,
+        )
 
     def repeat_command(self, seed: int) -> str:
         """What to type to have a run again."""
         return f"moldau simulate --seed {seed} {self} --log info"
 
     def __str__(self) -> str:
-        if self.minutes:
-            return f"--nodes {self.nodes} --minutes {self.minutes:g}"
-        return f"--nodes {self.nodes} --requests {self.requests} --faults {self.faults}"
+        size = f"--minutes {self.minutes:g}" if self.minutes else f"--requests {self.requests} --faults {self.faults}"
+        return f"--nodes {self.nodes} {size}" + (" --changing-voters" if self.changing_voters else "")
 
 
 class Campaign:

@@ -16,6 +16,8 @@ from functools import partial
 from typing import Final
 
 from moldau.simulation.chance import SeededRandom
+from moldau.simulation.changing_voters import FAULT as TAKE_VOTE
+from moldau.simulation.changing_voters import VoterChanges
 from moldau.simulation.cluster_aim import Aim
 from moldau.simulation.cluster_weather import Seconds, Weather
 from moldau.simulation.loop import SimulatedLoop
@@ -46,8 +48,9 @@ class Faults:
         aim: Aim,
         weather: Weather,
         count: int,
+        voters: VoterChanges | None = None,
     ) -> None:
-        """`count` is how many there are, unless the weather says how long they go on."""
+        """`count` is how many there are, unless the weather says how long they go on; `voters` if they change."""
         self._machines = machines
         self._fabric = fabric
         self._loop = loop
@@ -55,6 +58,7 @@ class Faults:
         self._healthy = healthy
         self._aim = aim
         self._weather = weather
+        self._voters = voters
         self._left = count
         self._last_us: int | None = None
         self._is_calm = False
@@ -86,6 +90,8 @@ class Faults:
             "elect preferred": aim.elect_preferred,
             "reassign": aim.reassign,
         }
+        if voters is not None:
+            self._kinds[TAKE_VOTE] = voters.take_one_away
 
     @property
     def over(self) -> bool:
@@ -236,7 +242,7 @@ class Faults:
         self._later(self._weather.down, lambda: _switch_on(machine))
 
     def _lose_disk(self) -> None:
-        if not self._alone():
+        if not self._alone() or (self._voters is not None and not self._voters.bear_a_loss):
             return
         machine = self._some()
         self._wounded = True

@@ -15,7 +15,7 @@ reader follows, a topic is deleted and created again. What must be true then, an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from moldau.client.admin.offsets import IsolationLevel
@@ -25,6 +25,8 @@ from moldau.client.metadata import ClusterView
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, error_code
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
+from moldau.simulation.changing_voters import FAULT as TAKE_VOTE
+from moldau.simulation.changing_voters import VoterChanges, changing, formatting
 from moldau.simulation.client import SimulatedClient
 from moldau.simulation.cluster_aim import Aim
 from moldau.simulation.cluster_faults import Faults
@@ -101,14 +103,14 @@ class ClusterScenario:
         faults: int = 6,
         minutes: float = 0.0,
         weather: str | None = None,
+        changing_voters: bool = False,
     ) -> None:
         self._world = world
         self._chance = world.chance.fork("scenario")
         self._weather = draw_weather(self._chance.fork("weather"), nodes, weather, minutes * 60)
-        self._machines: list[Machine] = [
-            world.machine(f"node-{number}", node_settings(number, self._weather), cluster_id=CLUSTER_ID)
-            for number in range(1, self._weather.nodes + 1)
-        ]
+        if changing_voters:
+            self._weather = replace(self._weather, kinds=(*self._weather.kinds, TAKE_VOTE, TAKE_VOTE))
+        self._machines = [self._machine(number, changing_voters) for number in range(1, self._weather.nodes + 1)]
         self._watch = Watch(self._machines)
         self._client_process = world.process("client")
         self._bootstrap = [(machine.host, 9092) for machine in self._machines]
@@ -121,6 +123,10 @@ class ClusterScenario:
         self._copy = [TopicPartition(COPY, index) for index in range(_PARTITIONS)]
         chance = self._chance.fork("faults")
         aim = Aim(self._machines, self._watch, self._client("operator"), chance.fork("aim"), self._source)
+        self._voters: VoterChanges | None = None
+        if changing_voters:
+            loop, operator = self._client_process.loop, self._client("voters")
+            self._voters = VoterChanges(self._machines, operator, loop, chance.fork("voters"))
         self._faults = Faults(
             self._machines,
             world.fabric,
@@ -130,8 +136,17 @@ class ClusterScenario:
             aim,
             self._weather,
             faults,
+            self._voters,
         )
         self._rhythm = Rhythm(self._chance.fork("rhythm"), lambda: self._faults.calm)
+
+    def _machine(self, number: int, changing_voters: bool) -> Machine:
+        host, settings = f"node-{number}", node_settings(number, self._weather)
+        if not changing_voters:
+            return self._world.machine(host, settings, cluster_id=CLUSTER_ID)
+        nodes = self._weather.nodes
+        settings = changing(settings, nodes)
+        return self._world.machine(host, settings, format=formatting(settings, nodes, CLUSTER_ID))
 
     def run(self) -> ClusterReport:
         world = self._world
@@ -169,6 +184,9 @@ class ClusterScenario:
         for outcome in (*work, copying, follower):
             outcome.then(_check_outcome)
         self._until("all replicas in sync", lambda: self._watch.converged, _RECOVERY_SECONDS)
+        if self._voters is not None:
+            voters = self._voters
+            self._until("all nodes vote", lambda: voters.all_vote, _RECOVERY_SECONDS)
         self._watch.check_replicas()
         self._verify()
         self._client("verifier").run(reborn.check())
@@ -358,11 +376,18 @@ def run_cluster(
     faults: int = 6,
     minutes: float = 0.0,
     weather: str | None = None,
+    changing_voters: bool = False,
 ) -> ClusterReport:
     """`minutes` makes it last so long, whatever the requests and faults. `weather` names one; without a name the seed
-    chooses."""
+    chooses. With `changing_voters` who votes stands in the metadata log and changes."""
     with World(seed) as world:
         scenario = ClusterScenario(
-            world, nodes=nodes, requests=requests, faults=faults, minutes=minutes, weather=weather
+            world,
+            nodes=nodes,
+            requests=requests,
+            faults=faults,
+            minutes=minutes,
+            weather=weather,
+            changing_voters=changing_voters,
         )
         return scenario.run()

@@ -27,6 +27,9 @@ from moldau.simulation.network import Fabric
 from moldau.simulation.runtime import SimulatedRuntime
 from moldau.storage.log_dirs import MetaProperties, write_meta_properties
 
+# Makes a disk ready for its node; whether it is the first one of its machine.
+Format = Callable[[SimulatedDisk, SeededRandom, bool], None]
+
 
 class Violation(AssertionError):
     """Something happened that must never happen."""
@@ -56,9 +59,17 @@ class World:
         if error is not None:
             error.add_note(f"seed {self.seed}, {self.clock.monotonic():.6f} s after the beginning")
 
-    def machine(self, host: str, settings: Mapping[str, str], *, cluster_id: str | None = None) -> Machine:
-        """`cluster_id` formats its disks for a cluster of several; a machine alone does that by itself."""
-        machine = Machine(self, host, settings, cluster_id)
+    def machine(
+        self,
+        host: str,
+        settings: Mapping[str, str],
+        *,
+        cluster_id: str | None = None,
+        format: Format | None = None,
+    ) -> Machine:
+        """`cluster_id` formats its disks for a cluster of several, `format` does it otherwise; a machine alone does
+        that by itself."""
+        machine = Machine(self, host, settings, cluster_id, format)
         self.machines.append(machine)
         return machine
 
@@ -113,9 +124,12 @@ class _Tracebacks(logging.Handler):
 class Machine:
     """A host with a disk, on which a node runs or not. `lives` counts the starts, `cuts` the losses of power."""
 
-    def __init__(self, world: World, host: str, settings: Mapping[str, str], cluster_id: str | None) -> None:
+    def __init__(
+        self, world: World, host: str, settings: Mapping[str, str], cluster_id: str | None, format: Format | None
+    ) -> None:
         self._world = world
         self._cluster_id = cluster_id
+        self._format = format
         self.host = host
         self.settings = dict(settings)
         # Of its wall clock before the world's.
@@ -137,6 +151,9 @@ class Machine:
         self.disks += 1
         name = f"{self.host}/disk" + (f"/{self.disks}" if self.disks > 1 else "")
         disk = SimulatedDisk(self._world.clock, self._world.chance.fork(name))
+        if self._format is not None:
+            self._format(disk, self._world.chance.fork(f"{name}/id"), self.disks == 1)
+            return disk
         for directory in self.settings["log.dirs"].split(","):
             if self._cluster_id is not None:
                 # Made by whoever set the machine up, long ago.
