@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -10,6 +11,26 @@ from moldau.cli.failure import USAGE
 from moldau.errors import MoldauError
 
 T = TypeVar("T")
+
+_COLUMNS = 80  # of what is not a terminal
+
+
+class HelpFormatter(RawDescriptionHelpFormatter):
+    """Descriptions as they are written. argparse makes a formatter for every single argument, to see whether it could
+    be shown, and the first would load `shutil` and all its compressors to know how wide a terminal is."""
+
+    def __init__(self, prog: str, **settings: Any) -> None:
+        super().__init__(prog, **{"width": _terminal_width() - 2, **settings})
+
+
+def _terminal_width() -> int:
+    wanted = os.environ.get("COLUMNS", "")
+    if wanted.isdecimal() and int(wanted):
+        return int(wanted)
+    try:
+        return os.get_terminal_size(1).columns or _COLUMNS
+    except OSError:
+        return _COLUMNS
 
 
 def add_json(parser: ArgumentParser) -> None:
@@ -36,7 +57,7 @@ def add_subcommand(
         help=summary,
         description=summary[:1].upper() + summary[1:] + ".",
         epilog=epilog,
-        formatter_class=RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     child.set_defaults(run=run)
     return child

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, Final, NamedTuple, NoReturn
 
 from moldau import __version__
+from moldau.cli.arguments import HelpFormatter
 from moldau.cli.failure import BROKEN_PIPE, DONE, EXIT_STATUSES, FAILED, INTERRUPTED, NO_BROKER, USAGE, Failure
 from moldau.errors import MoldauError
 
@@ -86,9 +87,7 @@ class Parser(ArgumentParser):
 
 def build_parser(chosen: str | None, *, alone: bool = False) -> Parser:
     """The parser with all commands by name, and the arguments of the chosen one only; `alone`, of that one only."""
-    parser = Parser(
-        prog="moldau", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=RawDescriptionHelpFormatter
-    )
+    parser = Parser(prog="moldau", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=HelpFormatter)
     parser.add_argument("--version", action="version", version=f"moldau {__version__}")
     # With the name given, argparse has no reason to lay out a usage line, for which it would load half of its friends.
     commands = parser.add_subparsers(
@@ -97,7 +96,7 @@ def build_parser(chosen: str | None, *, alone: bool = False) -> Parser:
     for name, command in COMMANDS.items():
         if alone and name != chosen:
             continue
-        child = commands.add_parser(name, help=command.summary, formatter_class=RawDescriptionHelpFormatter)
+        child = commands.add_parser(name, help=command.summary, formatter_class=HelpFormatter)
         if name == chosen:
             import_module(command.module).configure(child)
     return parser

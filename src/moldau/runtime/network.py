@@ -331,7 +331,9 @@ def _secure() -> ModuleType:
 def _addresses(host: str, port: int, flags: int = 0) -> list[_Candidate]:
     """IPv4 first, as Kafka's own clients and brokers prefer it where a name has both."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
+        # As bytes, where they are plain: of text Python makes an international name, whose tables it would load for it.
+        name = host.encode() if host.isascii() else host
+        found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=flags)
     except socket.gaierror:
         if host != "localhost":
             raise

@@ -48,8 +48,8 @@ def test_listens_on_both_families(running: Running, host: str) -> None:
 def test_the_machine_itself_needs_no_file_of_hosts(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     resolve = socket.getaddrinfo
 
-    def bare(host: str, *args: Any, **options: Any) -> Any:
-        if not host.replace(".", "").isdigit():
+    def bare(host: bytes, *args: Any, **options: Any) -> Any:
+        if not host.replace(b".", b"").isdigit():
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         return resolve(host, *args, **options)
 

@@ -2,7 +2,8 @@
 
 A few kilobytes can declare or really expand to gigabytes. Every decompressor here is told how much it may give back
 at most, and looks at declared sizes before it allocates. Here all of it is given back at once; `streams` has the same
-codecs piece by piece.
+codecs piece by piece. The libraries are loaded with the first batch that needs them: most nodes see one codec or none,
+and none sees one before it is ready.
 """
 
 from __future__ import annotations
@@ -12,15 +13,14 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from enum import IntEnum
 from struct import Struct
-from typing import Final, NamedTuple
-
-import cramjam
-import lz4.frame
-import zstandard
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from moldau._speed import raw_memory
 from moldau.errors import ProtocolError
 from moldau.types import Buffer
+
+if TYPE_CHECKING:
+    import zstandard
 
 # What the records of one batch may grow to when nobody says otherwise: far above any batch a broker accepts.
 MAX_DECOMPRESSED: Final = 128 * 1024 * 1024
@@ -123,6 +123,8 @@ def _snap(data: Buffer, level: int | None) -> bytes:
 
 
 def snap_block(data: Buffer) -> bytes:
+    import cramjam
+
     block = bytes(cramjam.snappy.compress_raw(data))
     return _INT32.pack(len(block)) + block
 
@@ -154,6 +156,8 @@ def unsnap_block(block: memoryview) -> Buffer:
 
 
 def _unsnap_into(block: memoryview, out: memoryview) -> None:
+    import cramjam
+
     try:
         written = cramjam.snappy.decompress_raw_into(block, out)
     except cramjam.DecompressionError as error:
@@ -218,6 +222,8 @@ _LZ4_DICTIONARY: Final = 0x01
 
 def _lz4(data: Buffer, level: int | None) -> bytes:
     """Blocks must be independent: Java's reader refuses linked ones."""
+    import lz4.frame
+
     packed: bytes = lz4.frame.compress(data, compression_level=fast_lz4(level), block_linked=False)
     return packed
 
@@ -229,6 +235,8 @@ def fast_lz4(level: int | None) -> int:
 
 def _unlz4(data: Buffer, max_size: int) -> Buffer:
     """The faster of two decompressors takes no limit, so it gets only what cannot become too large."""
+    import lz4.frame
+
     declared = lz4_content_size(data)
     if declared > max_size:
         raise _too_large(max_size)
@@ -266,6 +274,8 @@ def _lz4_limit(data: Buffer, max_size: int) -> int:
 
 
 def _zstd(data: Buffer, level: int | None) -> bytes:
+    import zstandard
+
     packed: bytes = zstandard.ZstdCompressor(zstd_level(level)).compress(data)
     return packed
 
@@ -279,6 +289,8 @@ _decompressors: Final[deque[zstandard.ZstdDecompressor]] = deque(maxlen=8)
 
 
 def _unzstd(data: Buffer, max_size: int) -> Buffer:
+    import zstandard
+
     limit = _zstd_limit(data, max_size)
     try:
         decompressor = _decompressors.pop()

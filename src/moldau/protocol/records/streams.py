@@ -14,9 +14,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
-import lz4.frame
-import zstandard
-
 from moldau.protocol.records.compression import (
     GZIP_CONTAINER,
     SNAPPY_BLOCK,
@@ -81,6 +78,8 @@ def _snappy(data: memoryview) -> Iterator[Buffer]:
 
 
 def _lz4(data: memoryview) -> Iterator[Buffer]:
+    import lz4.frame
+
     stream = lz4.frame.LZ4FrameDecompressor(return_bytearray=True)
     position = 0
     try:
@@ -99,6 +98,8 @@ def _lz4(data: memoryview) -> Iterator[Buffer]:
 
 
 def _zstd(data: memoryview) -> Iterator[Buffer]:
+    import zstandard
+
     window = bytearray(WINDOW)
     view = memoryview(window)
     stream = zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True)
@@ -158,6 +159,8 @@ class _Snappy:
 
 class _Lz4:
     def __init__(self, level: int | None) -> None:
+        import lz4.frame
+
         self._stream = lz4.frame.LZ4FrameCompressor(compression_level=fast_lz4(level), block_linked=False)
         self._begun = False
 
@@ -182,5 +185,7 @@ def packer(codec: int, level: int | None = None) -> Packer:
     if codec == Compression.LZ4:
         return _Lz4(level)
     if codec == Compression.ZSTD:
+        import zstandard
+
         return zstandard.ZstdCompressor(zstd_level(level)).compressobj()
     return _Plain()
