@@ -7,7 +7,6 @@ new ones. Only the newest segment of a log is written; the others are opened whe
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator
 from typing import Final
 
@@ -312,9 +311,11 @@ class Segment:
             self.time_index.release()  # a search by time asks every segment, once
 
     def _read_max_timestamp(self) -> tuple[int, int]:
-        """Looks behind the last entry of the time index too, since the newest batches have none yet."""
+        """Looks at the newest batches too, of which the indexes do not tell yet. Both get their entries together, so
+        that only those are new: were it those behind the offset of the latest timestamp, records of one moment, as
+        copies have them, would be read from the first."""
         latest, offset = self.time_index.last_entry
-        for placed in self.batches(self.offset_index.lookup(offset)):
+        for placed in self.batches(self.offset_index.lookup(self.offset_index.last_offset)):
             if placed.header.max_timestamp > latest:
                 latest, offset = placed.header.max_timestamp, placed.header.last_offset
         return latest, offset
@@ -444,7 +445,7 @@ class Segment:
         self.transaction_index.path = self._path(TRANSACTION_INDEX)
 
     def _path(self, kind: str) -> str:
-        return posixpath.join(self._directory, file_name(self.base_offset, kind, self._suffix))
+        return f"{self._directory}/{file_name(self.base_offset, kind, self._suffix)}"
 
     def _mend(self) -> None:
         self.open_file().truncate(self.size)

@@ -7,6 +7,7 @@ from malformed_batches import batch_of, record, sized, varint
 from moldau.config.topic import LogConfig
 from moldau.protocol.records import Compression
 from moldau.slicing import run_whole
+from moldau.storage.file_batches import batches_in
 from moldau.storage.timestamp_search import LargeBatch, find_first, search_first
 
 SMALL = LogConfig(segment_bytes=400, index_interval_bytes=50, segment_index_bytes=1200)
@@ -143,3 +144,37 @@ def test_a_small_batch_that_unpacks_to_much_is_left_to_a_worker(tmp_path):
     assert isinstance(found, LargeBatch)
     assert found.find()[:2] == (NOW, 0)
     log.close()
+
+
+def test_the_latest_timestamp_behind_the_indexes_is_found_at_opening(tmp_path):
+    """Neither the entries of the indexes nor an end in order say it: the newest batches have to be read."""
+    config = LogConfig(index_interval_bytes=200)
+    log = open_log(tmp_path, config)
+    for number in range(20):
+        append(log, batch(b"x" * 60, timestamp=NOW + number))
+    append(log, batch(b"y", timestamp=NOW + 50))
+    append(log, batch(b"z", timestamp=NOW + 10))
+    log.segments.active.rest()
+    again = open_log(tmp_path, config)
+    assert (again.segments.active.max_timestamp, again.segments.active.max_timestamp_offset) == (NOW + 50, 20)
+    again.close()
+
+
+def test_records_of_one_moment_are_not_read_from_the_first_at_opening(tmp_path, monkeypatch):
+    config = LogConfig(index_interval_bytes=200)
+    log = open_log(tmp_path, config)
+    for _ in range(50):
+        append(log, batch(b"x" * 60, timestamp=NOW))
+    log.close()
+    begun = []
+
+    def noted(file, position, end):
+        begun.append(position)
+        return batches_in(file, position, end)
+
+    monkeypatch.setattr("moldau.storage.segment.batches_in", noted)
+    again = open_log(tmp_path, config)
+    assert begun
+    assert min(begun) > again.segments.active.size - 600
+    assert again.segments.active.max_timestamp == NOW
+    again.close()
