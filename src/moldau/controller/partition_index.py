@@ -8,11 +8,11 @@ so that a topic of ten thousand partitions leaves in as many steps as there are 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from moldau.metadata.partition_registration import PartitionRegistration
 from moldau.timeline import SnapshotRegistry, TimelineMap, TimelineSet
-from moldau.types import Uuid
+from moldau.types import NO_LEADER, Uuid
 
 
 class PartitionKey(NamedTuple):
@@ -79,16 +79,14 @@ class PartitionIndex:
         if old_elr != after.elr:
             self._move(self._eligible, key, old_elr, after.elr)
         # A new partition is in none of these sets, and most never will be.
-        for members, belongs, did in (
-            (self.leaderless, not after.has_leader, before is not None and not before.has_leader),
-            (self.imbalanced, _is_imbalanced(after), before is not None and _is_imbalanced(before)),
-            (self.reassigning, after.is_reassigning, before is not None and before.is_reassigning),
-            (self.recoverable, _is_recoverable(after), before is not None and _is_recoverable(before)),
-        ):
-            if belongs and not did:
-                members.add(key)
-            elif did and not belongs:
-                members.discard(key)
+        did, does = _NONE if before is None else _belongings(before), _belongings(after)
+        if did != does:
+            sets = self.leaderless, self.imbalanced, self.reassigning, self.recoverable
+            for members, was, belongs in zip(sets, did, does, strict=True):
+                if belongs and not was:
+                    members.add(key)
+                elif was and not belongs:
+                    members.discard(key)
 
     def drop_topic(self, topic_id: Uuid) -> None:
         for partitions in (
@@ -118,9 +116,15 @@ class PartitionIndex:
                 self._of(sets, broker_id).add(key)
 
 
-def _is_recoverable(state: PartitionRegistration) -> bool:
-    return bool(state.elr or state.last_known_elr)
+_NONE: Final = (False, False, False, False)
 
 
-def _is_imbalanced(state: PartitionRegistration) -> bool:
-    return state.leader != state.preferred_leader
+def _belongings(state: PartitionRegistration) -> tuple[bool, bool, bool, bool]:
+    """Whether it has no leader, is imbalanced, is being reassigned, and is recoverable."""
+    leader, replicas = state.leader, state.replicas
+    return (
+        leader == NO_LEADER,
+        leader != (replicas[0] if replicas else NO_LEADER),
+        bool(state.removing_replicas or state.adding_replicas),
+        bool(state.elr or state.last_known_elr),
+    )
