@@ -14,13 +14,13 @@ import random
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from moldau import _speed
 from moldau.config.broker import BrokerConfig
 from moldau.config.topic import LogConfig
+from moldau.dataclass import replace
 from moldau.protocol.records import BatchBuilder
 from moldau.runtime.real import RealRuntime
 from moldau.storage.cleaner import LogCleaner

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from moldau.client.chance import random
+from moldau.dataclass import dataclass
 from moldau.links.backoff import Backoff as NeutralBackoff
 
 

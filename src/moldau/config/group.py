@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from moldau.config.broker import BrokerConfig
 from moldau.config.definition import INT, MEDIUM, ConfigError, Setting, at_least, closest, settings_of
+from moldau.dataclass import dataclass
 
 
 # fmt: off

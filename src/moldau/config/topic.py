@@ -8,7 +8,6 @@ they are asked.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from moldau.config.definition import (
@@ -31,6 +30,7 @@ from moldau.config.definition import (
     optional,
     settings_of,
 )
+from moldau.dataclass import dataclass, replace
 
 _HOUR = 60 * 60 * 1000
 _DAY = 24 * _HOUR

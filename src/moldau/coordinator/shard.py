@@ -9,10 +9,10 @@ Time and chance are given to an operation as arguments, so a shard is tested wit
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import GeneratorType
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
+from moldau.dataclass import dataclass
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.message import Message

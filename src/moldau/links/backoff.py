@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
 
+from moldau.dataclass import dataclass, field
 from moldau.runtime.ports import Random
 
 _STEPS: Final = 1 << 20

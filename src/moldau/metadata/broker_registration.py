@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from moldau.config.listeners import SecurityProtocol
+from moldau.dataclass import dataclass, field, replace
 from moldau.metadata.partition_registration import LOST_DIRECTORY, is_reserved_directory
 from moldau.protocol.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from moldau.protocol.messages.register_broker_record import BrokerEndpoint, BrokerFeature, RegisterBrokerRecord

@@ -7,10 +7,10 @@ are plain dictionaries for speed, typed as read-only mappings: whoever wants som
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, NamedTuple
 
+from moldau.dataclass import dataclass, field
 from moldau.metadata.acls import NO_ACLS, AclsImage
 from moldau.metadata.broker_registration import BrokerRegistration, ControllerRegistration, Endpoint, FeatureRange
 from moldau.metadata.carried_records import CarriedKey

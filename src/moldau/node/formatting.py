@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from moldau.config.broker import BrokerConfig
+from moldau.dataclass import dataclass
 from moldau.errors import MoldauError
 from moldau.metadata.features import (
     ELIGIBLE_LEADER_REPLICAS_VERSION,

@@ -12,9 +12,9 @@ Force asks for an fsync of what was appended; `flushed` tells the machine when i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from moldau.dataclass import dataclass
 from moldau.links.addresses import Address
 from moldau.protocol.message import Message
 from moldau.protocol.records import ControlType

@@ -7,9 +7,9 @@ role (see `effects`), and drops what belonged to the old one: open requests, par
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from moldau.dataclass import dataclass
 from moldau.errors import ErrorCode
 from moldau.links.addresses import Address
 from moldau.protocol.records import ControlType

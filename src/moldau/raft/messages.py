@@ -6,9 +6,9 @@ gave it: its epoch and the leader it knows, since that is how news of an electio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from moldau.dataclass import dataclass
 from moldau.errors import ErrorCode
 from moldau.links.addresses import Address
 from moldau.raft.log_view import Entries, EpochOffset

@@ -8,9 +8,9 @@ own epoch: a record of an earlier one may be on a majority of disks and still be
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final
 
+from moldau.dataclass import dataclass, field
 from moldau.raft.voters import ReplicaKey, VoterSet
 from moldau.types import ZERO_UUID
 

@@ -5,9 +5,9 @@ A node that is no voter is Unattached or Follower like the others, and never sta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from moldau.dataclass import dataclass, field
 from moldau.links.addresses import Address
 from moldau.raft.log_view import EpochOffset
 from moldau.raft.messages import FetchRequest

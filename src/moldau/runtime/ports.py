@@ -10,9 +10,9 @@ to the loop; `Loop.call_from_thread` is the only method that may be called from 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
+from moldau.dataclass import dataclass
 from moldau.types import Buffer
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ Pure: it counts and answers; who asks does the accepting, waiting and closing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+from moldau.dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from moldau.security.quota import Limits

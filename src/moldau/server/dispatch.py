@@ -19,10 +19,10 @@ sends the request the ordinary way; a raw handler may decline as long as it has 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
+from moldau.dataclass import dataclass
 from moldau.deferred import Deferred
 from moldau.errors import KafkaError
 from moldau.protocol.api import ENTRIES, ApiKey, request_header_version, response_header_version

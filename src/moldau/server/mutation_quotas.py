@@ -7,9 +7,9 @@ answer like any other refusal; of the rest the handler hears as if nothing else 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
+from moldau.dataclass import replace
 from moldau.deferred import Deferred, mapped, ready
 from moldau.protocol.message import Message
 from moldau.server.client_quotas import EXCEEDED, Mutations

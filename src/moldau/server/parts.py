@@ -11,9 +11,9 @@ Where in a request and in its answer the arrays are is told by the names of thei
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from moldau.dataclass import dataclass
 from moldau.protocol.message import Message
 from moldau.slicing import Work
 

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from moldau._speed import BatchFilter, OffsetMap, read_header, scan_batches
 from moldau._speed.layout import HEADER_SIZE, PREFIX_SIZE
 from moldau.config.topic import LogConfig
+from moldau.dataclass import dataclass
 from moldau.errors import MoldauError, ProtocolError
 from moldau.protocol.records import batch_body
 from moldau.runtime.ports import Disk, File

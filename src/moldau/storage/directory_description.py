@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from moldau.dataclass import dataclass, field
 from moldau.slicing import Work
 from moldau.storage.log_dirs import LogDirectory
 from moldau.storage.log_manager import LogManager

@@ -6,9 +6,8 @@ and no open transaction before them), old enough (`min.compaction.lag.ms`) and i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from moldau.config.definition import LONG_MAX
+from moldau.dataclass import dataclass
 from moldau.storage.log import Log
 from moldau.storage.segment import Segment
 

@@ -11,11 +11,11 @@ import errno
 import json
 import posixpath
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from moldau.config.definition import ConfigError
 from moldau.config.properties import decode_properties
+from moldau.dataclass import dataclass
 from moldau.errors import MoldauError
 from moldau.runtime.ports import Disk, Lock, Random
 from moldau.storage.checkpoint import OffsetCheckpoint, replace_file

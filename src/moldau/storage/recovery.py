@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from moldau._speed import BatchHeader
 from moldau.config.topic import LogConfig
+from moldau.dataclass import dataclass
 from moldau.errors import ProtocolError
 from moldau.slicing import Work
 from moldau.storage.batch_check import CheckedBatch, good_batches

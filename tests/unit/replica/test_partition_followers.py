@@ -232,7 +232,7 @@ def test_a_replica_out_of_sync_is_not_waited_for(stage: Stage) -> None:
 
 
 def test_nothing_is_committed_while_too_few_are_in_sync(stage: Stage) -> None:
-    from dataclasses import replace
+    from moldau.dataclass import replace
 
     stage.log.local.config = replace(stage.log.config, min_insync_replicas=2)
     stage.partition.config_changed()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from in_sync_kit import Rules
 
 from moldau.config.topic import LogConfig
+from moldau.dataclass import replace
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import PartitionRegistration
 from moldau.protocol.records import Record, encode_batch

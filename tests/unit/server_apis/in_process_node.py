@@ -169,6 +169,6 @@ def request_frame(request: Message, version: int) -> bytearray:
 
 
 def _without_raw(api: Any) -> Any:
-    from dataclasses import replace
+    from moldau.dataclass import replace
 
     return replace(api, raw=None)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from compaction_kit import COMPACT, compact, content, keyed, open_compacted, segment_of
 from storage_kit import NOW, append, at_time, batch, marker, names_in, open_log
 
+from moldau.dataclass import replace
 from moldau.errors import ProtocolError
 from moldau.protocol.records import Compression
 from moldau.storage.compaction import Uncleanable, _Reader

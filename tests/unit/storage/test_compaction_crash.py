@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from storage_kit import NOW, StoppedClock, append, marker, quick_directory
 
+from moldau.dataclass import replace
 from moldau.protocol.records import Compression, decode_batch
 from moldau.runtime.disk import RealDisk
 from moldau.storage.dirtiness import dirtiness

@@ -12,7 +12,6 @@ The base offset and the leader epoch stand before the checksummed part, so a bro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
@@ -34,6 +33,7 @@ from moldau._speed.layout import (
     TIMESTAMP_TYPE,
     TRANSACTIONAL,
 )
+from moldau.dataclass import dataclass
 from moldau.types import Buffer
 
 _HEADER: Final = Struct(">qiibIhiqqqhii")

@@ -11,12 +11,12 @@ and value. Varints are zigzag; a longer encoding than 5 bytes (10 for the varlon
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeAlias
 
 from moldau._speed.faults import Fault, fault
 from moldau._speed.layout import HEADER_SIZE, SMALLEST_RECORD, TIMESTAMP_TYPE
 from moldau._speed.reference.codec import BatchHeader, checked_batch, checked_range
+from moldau.dataclass import dataclass, field, replace
 from moldau.types import Buffer
 
 Header: TypeAlias = tuple[str, bytes | None]

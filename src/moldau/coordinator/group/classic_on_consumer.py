@@ -7,8 +7,6 @@ when the next step is due.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from moldau.config.broker import BrokerConfig
 from moldau.coordinator.group.classic_join import Joining
 from moldau.coordinator.group.classic_rebalance import NOTHING
@@ -24,6 +22,7 @@ from moldau.coordinator.group.consumer_sessions import ConsumerSessions
 from moldau.coordinator.group.consumer_update import ConsumerUpdate, MemberChange
 from moldau.coordinator.group.migration import Migration, by_name, owned_by_id
 from moldau.coordinator.shard import CoordinatorRecord, Result
+from moldau.dataclass import replace
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from moldau.protocol.messages.join_group import JoinGroupResponse

@@ -7,7 +7,6 @@ a member that reports what it owns and learns what it should own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 from moldau.config.broker import BrokerConfig
@@ -32,6 +31,7 @@ from moldau.coordinator.group.groups import Groups
 from moldau.coordinator.group.migration import Migration
 from moldau.coordinator.group.requests import RequestInfo, random_uuid
 from moldau.coordinator.shard import CoordinatorRecord, Result
+from moldau.dataclass import replace
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.messages import consumer_group_heartbeat as messages

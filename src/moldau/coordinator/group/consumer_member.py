@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Final, NamedTuple, TypeAlias
 
 from moldau.coordinator.group.classic_member import MemberProtocol
+from moldau.dataclass import dataclass, field, replace
 from moldau.errors import ErrorCode, KafkaError
 from moldau.slicing import Work, pieces
 from moldau.types import Uuid

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import chain, repeat
 from typing import Final
 
@@ -11,6 +10,7 @@ from moldau.coordinator.group.classic_member import MemberProtocol
 from moldau.coordinator.group.consumer_group import ConsumerGroup, ResolvedPattern
 from moldau.coordinator.group.consumer_member import Assignment, ClassicSide, ConsumerMember, MemberState
 from moldau.coordinator.shard import CoordinatorRecord
+from moldau.dataclass import replace
 from moldau.protocol.messages import consumer_group_current_member_assignment_value as current
 from moldau.protocol.messages import consumer_group_member_metadata_value as metadata
 from moldau.protocol.messages import consumer_group_target_assignment_member_value as target

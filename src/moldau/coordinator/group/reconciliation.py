@@ -12,7 +12,6 @@ pure function: the member as it is, its target, who owns what, and what the memb
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from moldau.coordinator.group.consumer_member import (
     NO_PARTITIONS,
@@ -22,6 +21,7 @@ from moldau.coordinator.group.consumer_member import (
     assignment,
     partitions_of,
 )
+from moldau.dataclass import replace
 from moldau.errors import ErrorCode, KafkaError
 from moldau.slicing import Work, pieces
 from moldau.types import Uuid

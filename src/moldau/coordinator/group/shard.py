@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any, Final
 
 from moldau.config.broker import BrokerConfig
@@ -26,6 +25,7 @@ from moldau.coordinator.group.offset_fetch import OffsetFetches
 from moldau.coordinator.group.offset_store import OffsetStore, offset_from_record
 from moldau.coordinator.group.topic_pattern import PatternResolver
 from moldau.coordinator.shard import CoordinatorRecord, Outcome, Result, ShardContext
+from moldau.dataclass import replace
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.delta import MetadataDelta

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from moldau.config.alteration import Operation, changed, incremental_changes
 from moldau.config.broker import BROKER_SETTINGS
 from moldau.controller.configs import Change, Outcome, ResourceChange
+from moldau.dataclass import replace
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import ConfigResource

@@ -4,9 +4,9 @@ of node is asked for, 2 can include fenced brokers.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
+from moldau.dataclass import replace
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.describe_cluster import (

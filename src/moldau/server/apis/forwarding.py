@@ -7,9 +7,9 @@ controller is in this process, an Envelope to wherever it is if not. No handler 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from moldau.dataclass import replace
 from moldau.errors import ErrorCode, KafkaError
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api

@@ -6,11 +6,11 @@ Resources are topics, brokers (one, or all with an empty name) and the loggers o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from moldau.config.alteration import Operation
 from moldau.controller.configs import Change, Outcome, ResourceChange
+from moldau.dataclass import replace
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import ConfigResource, ResourceType
