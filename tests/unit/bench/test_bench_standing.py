@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from bench.results import Metric, Results
-from bench.rows import BY_IMPORTANCE, hostile
-from bench.standing import beside_others, main_peer, standing, table_measurements
+from bench.rows import BY_IMPORTANCE, ROWS, hostile
+from bench.standing import NOT_WON, beside_others, main_peer, remarks, standing, table_measurements
 
 RATE = Metric("requests/s", "/s")
 P99 = Metric("p99", "us", more_is_better=False)
@@ -85,3 +85,16 @@ def test_the_table_stands_beside_kafka_else_beside_the_mock_else_beside_nobody()
     assert main_peer(results) == "mock"
     results.add("C", "row", RATE, "Kafka", 1.0)
     assert main_peer(results) == "Kafka"
+
+
+def test_what_cannot_be_won_has_a_row_and_its_reason_is_told_where_it_is_lost():
+    for (row, metric), why in NOT_WON.items():
+        results = Results()
+        both(results, row, Metric(metric, "MB", more_is_better=False), 4, 1)
+        assert remarks(results, {row}) == [f"moldau {why} ({row})"]
+        assert remarks(results, {"another row"}) == []
+        won = Results()
+        both(won, row, Metric(metric, "MB", more_is_better=False), 1, 4)
+        assert remarks(won, {row}) == []
+    known = {(row.title, metric.name) for row in ROWS for metric in row.metrics}
+    assert NOT_WON.keys() <= known
