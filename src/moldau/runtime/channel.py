@@ -45,15 +45,15 @@ class Channel(Protocol):
 
 
 class PlainChannel:
-    __slots__ = ("_socket", "receive", "send", "send_file")
+    __slots__ = ("_socket", "receive", "send")
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
-        out = connected.fileno()
         self.receive: Callable[[memoryview], int] = connected.recv_into
         self.send: Callable[[Buffer, int], int] = connected.send
-        self.send_file: Callable[[int, int, int], int] | None
-        self.send_file = lambda source, position, count: os.sendfile(out, source, position, count)
+
+    def send_file(self, source: int, position: int, count: int) -> int:
+        return os.sendfile(self._socket.fileno(), source, position, count)
 
     def peek(self) -> bytes | None:
         try:
