@@ -429,6 +429,40 @@ def test_what_others_committed_says_nothing_about_a_checkpoint(
     assert advance(make(topic, **named), first)[1] == [(0, 0, 2)]
 
 
+def test_queries_that_share_the_name_of_a_group_say_so(
+    node: Cluster, make: Make, create_topic: Callable[..., str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """While they run, each once; and when one is started again. A query that is alone on its topics says nothing."""
+    topic, elsewhere = create_topic(), create_topic()
+    group = f"shared-{topic}"
+    ours, other = make(topic, kafka__group__id=group), make(topic, kafka__group__id=group)
+
+    def next_batch(reader: StreamReader, start: Any = None) -> Any:
+        """Planned when the one before has been shown."""
+        for each in (topic, elsewhere):
+            write(node.bootstrap_servers, each, 0, rows(1))
+        end, _ = advance(reader, start or through_json(reader.initialOffset()))
+        assert reader._open is not None
+        reader._open.group.settle()
+        return end
+
+    stranger = make(elsewhere, kafka__group__id=group)
+    next_batch(stranger, next_batch(stranger))
+    end = next_batch(ours, next_batch(ours))
+    restarted = make(topic, kafka__group__id=group)
+    end = next_batch(restarted, end)
+    assert not caplog.records
+    others_end = next_batch(other, next_batch(other))  # shows its first batch where ours did
+    end = next_batch(restarted, end)
+    (record,) = caplog.records
+    said = f"the group {group} is given to several queries, {query_in(others_end)} and this one ({query_in(end)})"
+    assert said in record.getMessage()
+    next_batch(restarted, end)
+    assert len(caplog.records) == 1
+    next_batch(make(topic, kafka__group__id=group), others_end)
+    assert f"{query_in(end)} and this one ({query_in(others_end)})" in caplog.records[-1].getMessage()
+
+
 def _groups(node: Cluster) -> list[str]:
     with KafkaAdminClient(bootstrap_servers=node.bootstrap_servers) as admin:
         return [each["group_id"] for each in admin.list_groups()]
