@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from moldau.spark.interpreter import use_this_python
 from moldau.spark.java import prepare_java as prepare_java
 from moldau.spark.progress import offsets_behind as offsets_behind
+from moldau.spark.progress import readable_progress as readable_progress
 from moldau.spark.session import spark_session as spark_session
 
 if TYPE_CHECKING:

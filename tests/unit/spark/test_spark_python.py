@@ -11,7 +11,7 @@ import pytest
 from pyspark.find_spark_home import _find_spark_home
 
 from moldau.spark.options import OptionError
-from moldau.spark.progress import offsets_behind
+from moldau.spark.progress import offsets_behind, readable_progress
 from moldau.spark.source.settings import check_options
 
 WORD = "import os, moldau.spark; print(os.environ.get('PYSPARK_PYTHON'))"
@@ -112,3 +112,34 @@ def test_how_far_a_stream_is_behind() -> None:
     assert offsets_behind({"sources": [topics, other]}) == [
         {"avgOffsetsBehindLatest": 3.0, "maxOffsetsBehindLatest": 6, "minOffsetsBehindLatest": 0}
     ]
+
+
+def test_a_progress_as_people_read_it() -> None:
+    topics = {
+        "description": "org.apache.spark.sql.execution.datasources.v2.python.PythonMicroBatchStream@7e762f57",
+        "startOffset": {"a": {"0": 5}, "@query 5f0c8a12": {}, "@start a 0:5": {}},
+        "endOffset": {"a": {"0": 7}, "b": {"0": 1}, "@query 5f0c8a12": {}, "@topic a x": {}},
+        "latestOffset": '{"a": {"0": 10}, "b": {"0": 1}}',
+        "numInputRows": 3,
+    }
+    files = {"description": "FileStreamSource[/in]", "startOffset": None, "endOffset": {"logOffset": 3}}
+    connector = {"description": "KafkaV2[Subscribe[a]]", "startOffset": None, "endOffset": '{"a": {"0": 7}}'}
+    assert readable_progress({"name": "q", "sources": [topics, files, connector]}) == {
+        "name": "q",
+        "sources": [
+            {
+                "description": "moldau[a, b; query 5f0c8a12]",
+                "startOffset": {"a": {"0": 5}},
+                "endOffset": {"a": {"0": 7}, "b": {"0": 1}},
+                "latestOffset": {"a": {"0": 10}, "b": {"0": 1}},
+                "numInputRows": 3,
+                "metrics": {
+                    "avgOffsetsBehindLatest": "1.5",
+                    "maxOffsetsBehindLatest": "3",
+                    "minOffsetsBehindLatest": "0",
+                },
+            },
+            files,
+            {**connector, "endOffset": {"a": {"0": 7}}, "metrics": {}},
+        ],
+    }
