@@ -17,8 +17,8 @@ from moldau.spark.source.subscription import Subscription, read_subscription
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-# A task reads one range of one partition and nothing else, so an answer may be large: fewer round trips, and an Arrow
-# batch of the size Spark likes out of each.
+# A task that has much to read reads one partition and nothing else, so an answer may be large: fewer round trips, and
+# an Arrow batch of the size Spark likes out of each.
 _PARTITION_BYTES: Final = 4 * 1024 * 1024
 _FETCH_BYTES: Final = 50 * 1024 * 1024
 
