@@ -17,6 +17,7 @@ from moldau.admin import KafkaAdminClient, NewPartitions, NewTopic
 from moldau.client.admin.groups import committed_positions
 from moldau.client.admin.offsets import delete_records
 from moldau.client.cluster import Cluster as Client
+from moldau.spark import readable_progress
 from moldau.spark.source.positions import from_position, query_in
 from moldau.testing import Cluster
 from moldau.types import TopicPartition
@@ -91,6 +92,10 @@ def test_batches_progress_and_restart(run: Run, node: Cluster, create_topic: Cal
         TopicPartition(topic, 0): 30,
         TopicPartition(topic, 1): 17,
     }
+    (source,) = readable_progress(run.query.lastProgress)["sources"]
+    assert source["description"] == f"moldau[{topic}; query {query}]"
+    assert source["endOffset"] == source["latestOffset"] == {topic: {"0": 30, "1": 17}}
+    assert source["metrics"]["maxOffsetsBehindLatest"] == "0"
 
 
 def test_a_first_batch_that_failed_begins_at_the_same_place(
