@@ -542,12 +542,19 @@ def test_tasks_of_a_process_share_connections(desk: Desk) -> None:
     assert len(delivery._kept) == before - 1
 
 
-def test_what_a_first_task_leaves_in_its_process_is_no_garbage(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("values", [("a",), ()], ids=["rows", "no rows"])
+@pytest.mark.parametrize("exactly_once", [True, False], ids=["exactly once", "at least once"])
+def test_what_a_first_task_leaves_in_its_process_is_no_garbage(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, values: tuple[str, ...], exactly_once: bool
+) -> None:
     monkeypatch.setattr(TaskContext, "get", lambda: object())
     monkeypatch.setattr(connection, "_imported", 0)
     gc.unfreeze()
     try:
-        desk.write(desk.job(0), "a")
+        if exactly_once:
+            desk.write(desk.job(0), *values)
+        else:
+            deliver(desk.options, rows(*values))
         assert gc.get_freeze_count() > len(gc.get_objects())
     finally:
         gc.unfreeze()

@@ -23,6 +23,7 @@ from moldau.client.producer.transactions import TransactionManager
 from moldau.errors import ErrorCode, KafkaError, MoldauError
 from moldau.links.errors import ConnectionFailed, RequestTimedOut
 from moldau.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from moldau.spark.connection import keep_imports
 from moldau.spark.options import OptionError
 from moldau.spark.sink.content import Content, content_of
 from moldau.spark.sink.delivery import RowDelivery
@@ -115,6 +116,7 @@ def write_rows(options: SinkOptions, job: Job, partition: int, batches: Iterator
                     return Skipped(job, _content([batch], batches, options))
             transaction.write(batch)
         if transaction is None:
+            keep_imports()
             return Nothing(job)
         left = transaction.leave_open()
         whole = True

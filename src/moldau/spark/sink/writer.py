@@ -14,6 +14,7 @@ from uuid import uuid4
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
+from moldau.spark.connection import keep_imports
 from moldau.spark.options import OptionError, Use
 from moldau.spark.sink.columns import check_columns
 from moldau.spark.sink.delivery import RowDelivery
@@ -92,6 +93,7 @@ def deliver(options: SinkOptions, batches: Iterator[Any]) -> Delivered:
                 delivery = delivery or RowDelivery(options)
                 delivery.write(batch)
         if delivery is None:
+            keep_imports()
             return Delivered(0)
         delivery.flush()
         whole = True
