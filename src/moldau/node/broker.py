@@ -167,6 +167,7 @@ class Broker:
 
     def end_upkeep(self) -> None:
         self.housekeeping.stop()
+        self.upkeep.end()
         self.cleaner.stop()
         self._services.log_moves.stop()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Final
 
 from moldau.runtime.ports import Clock, Workers
 from moldau.slicing import Slicer, Work, run_whole
@@ -19,6 +20,9 @@ from moldau.storage.log_manager import LogManager
 from moldau.storage.sealed_flush import SealedFlush
 from moldau.storage.storage_error import StorageError
 from moldau.types import TopicPartition
+
+# Logs that are asked for an offset in one go.
+_LOGS_AT_ONCE: Final = 64
 
 
 class Upkeep:
@@ -37,6 +41,11 @@ class Upkeep:
         # Files being written → whether they must be written once more.
         self._writing: dict[str, bool] = {}
         self._ends: dict[Log, int] = {}
+        self._ended = False
+
+    def end(self) -> None:
+        """The logs are about to be closed: no checkpoint that is being collected is written any more."""
+        self._ended = True
 
     # ------------------------------------------------------------------------------------------------- checkpoints
 
@@ -47,14 +56,29 @@ class Upkeep:
                 self._checkpoint(directory, kind)
 
     def _checkpoint(self, directory: LogDirectory, kind: CheckpointKind) -> None:
+        path = kind.file(directory).path
+        if path in self._writing:
+            self._writing[path] = True
+            return
+        self._writing[path] = False
+        self._run(self._write_checkpoint(directory, kind))
+
+    def _write_checkpoint(self, directory: LogDirectory, kind: CheckpointKind) -> Work[None]:
         checkpoint = kind.file(directory)
-        if checkpoint.path in self._writing:
-            self._writing[checkpoint.path] = True
+        found = []
+        for number, log in enumerate(tuple(self._logs.logs.values())):
+            if log.directory.parent == directory.path and (offset := kind.value(log)) is not None:
+                found.append((log, offset))
+            if not number % _LOGS_AT_ONCE:
+                yield
+        # Not those that have been deleted meanwhile: what is said of them would be taken for a successor's.
+        here = self._logs.get
+        offsets = {partition: offset for log, offset in found if here(partition := log.topic_partition) is log}
+        if self._ended or not directory.is_online:
+            return  # whoever closes the logs writes all checkpoints, and behind that comes nothing
+        if offsets == checkpoint.entries and not self._writing[checkpoint.path]:
+            del self._writing[checkpoint.path]
             return
-        offsets = kind.offsets(self._logs.logs_in(directory.path).values())
-        if offsets == checkpoint.entries:
-            return
-        self._writing[checkpoint.path] = False
 
         def written(error: BaseException | None) -> None:
             again = self._writing.pop(checkpoint.path)
@@ -73,11 +97,13 @@ class Upkeep:
         """Does something with every log, a slice at a time; not once more while it is at it."""
         if name not in self._passing:
             self._passing.add(name)
-            work = self._each_log(name, task)
-            if self._slicer is not None:
-                self._slicer.run(work)
-            else:
-                run_whole(work)
+            self._run(self._each_log(name, task))
+
+    def _run(self, work: Work[None]) -> None:
+        if self._slicer is not None:
+            self._slicer.run(work)
+        else:
+            run_whole(work)
 
     def _each_log(self, name: str, task: Callable[[Log], None]) -> Work[None]:
         try:

@@ -9,6 +9,8 @@ from storage_kit import append, batch
 from moldau.replica.manager import ReplicaManager
 from moldau.runtime.reactor import Reactor
 from moldau.slicing import Slicer
+from moldau.storage.checkpoint_kinds import HIGH_WATERMARKS
+from moldau.storage.directory_work import DirectoryWork
 from moldau.storage.upkeep import Upkeep
 
 COUNT = 60
@@ -92,6 +94,46 @@ def test_regular_tasks_look_at_some_logs_in_a_turn(node, task):
     assert len(node.slicer) == 1, "once at a time"
     end(node)
     assert len(asked) == len(Logs.logs)
+
+
+def gathering(node, monkeypatch):
+    """A checkpoint of high watermarks that is being collected: some logs have been asked, others not."""
+    monkeypatch.setattr("moldau.storage.upkeep._LOGS_AT_ONCE", 4)
+    upkeep = Upkeep(node.node.logs, node.runtime.clock, slicer=node.slicer)
+    file = HIGH_WATERMARKS.file(node.node.logs.directories[0])
+    submitted = []
+    monkeypatch.setattr(DirectoryWork, "submit", lambda _, job, done: submitted.append((job, done)))
+    upkeep.checkpoint(HIGH_WATERMARKS)
+    assert (len(node.slicer), submitted) == (1, []), "none that is written at once"
+    return upkeep, file, submitted
+
+
+def test_a_checkpoint_is_collected_in_slices_and_names_no_log_that_went_meanwhile(node, monkeypatch):
+    upkeep, file, submitted = gathering(node, monkeypatch)
+    gone = node.logs[0].topic_partition
+    node.node.logs._logs.pop(gone).segments.release()
+    upkeep.checkpoint(HIGH_WATERMARKS)
+    assert len(node.slicer) == 1, "once at a time"
+    end(node)
+    [(write, written)] = submitted
+    write()
+    assert len(file.entries) >= COUNT - 1
+    assert gone not in file.entries
+    written(None)
+    end(node)
+    assert len(submitted) == 1, "asked for again, and found to be as it is written"
+
+
+@pytest.mark.parametrize("what", ["ends", "fails"])
+def test_a_checkpoint_that_is_collected_is_given_up_when_the_logs_go(node, monkeypatch, what):
+    upkeep, _, submitted = gathering(node, monkeypatch)
+    if what == "ends":
+        upkeep.end()
+    else:
+        node.node.logs.directories[0].failure = "no such disk"
+    end(node)
+    assert submitted == []
+    node.node.logs.directories[0].failure = None
 
 
 def test_new_defaults_reach_some_topics_in_a_turn(tmp_path):
