@@ -133,7 +133,7 @@ def test_a_data_directory_that_cannot_be_made(moldau: RunMoldau, tmp_path: Path)
 
 
 def test_what_was_loaded_is_left_alone_by_the_collector_and_what_comes_is_not() -> None:
-    thresholds, frozen = gc.get_threshold(), gc.get_freeze_count()
+    thresholds, frozen, callbacks = gc.get_threshold(), gc.get_freeze_count(), list(gc.callbacks)
     gc.disable()
     try:
         collect_from_now_on()
@@ -142,7 +142,15 @@ def test_what_was_loaded_is_left_alone_by_the_collector_and_what_comes_is_not() 
         # However many objects come, few of them are gone through at once: a million takes the loop 50 ms.
         youngest, times, _ = gc.get_threshold()
         assert youngest * (times + 1) <= 20_000
+        together = []
+        stays: list[list[object]] = []
+        while len(stays) < 300_000:
+            stays.append([])
+            if not len(stays) % 1_000:
+                together.append(sum(len(gc.get_objects(generation=number)) for number in range(3)))
+        assert max(together) < 100_000, "what stays is not gone through again and again"
     finally:
+        gc.callbacks[:] = callbacks
         gc.unfreeze()
         gc.set_threshold(*thresholds)
 
