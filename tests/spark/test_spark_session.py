@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 import subprocess
 from pathlib import Path
@@ -35,6 +36,23 @@ def test_an_old_java_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert java.java_version(str(old / "bin" / "java")) == 8
     monkeypatch.setenv("JAVA_HOME", str(old))
     assert java.prepare_java() != str(old)
+
+
+def test_a_machine_that_does_not_know_its_own_name_is_called_by_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere(name: str) -> str:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.delenv("SPARK_LOCAL_HOSTNAME", raising=False)
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.2")
+    monkeypatch.setattr(socket, "gethostbyname", nowhere)
+    java.prepare_java()
+    assert os.environ["SPARK_LOCAL_IP"] == "127.0.0.2"
+    monkeypatch.delenv("SPARK_LOCAL_IP")
+    java.prepare_java()
+    assert os.environ.pop("SPARK_LOCAL_IP") == "127.0.0.1"
+    monkeypatch.setattr(socket, "gethostbyname", lambda name: "127.0.1.1")
+    java.prepare_java()
+    assert "SPARK_LOCAL_IP" not in os.environ
 
 
 def test_without_java_the_packaged_one_starts_as_spark_starts_it(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -33,7 +34,9 @@ class JavaMissing(MoldauError):
 
 
 def prepare_java() -> str:
-    """Sees to it that Spark finds a JVM, and returns its home; sets `JAVA_HOME` where it has to."""
+    """Sees to it that Spark finds a JVM and its machine, and returns the JVM's home; sets `JAVA_HOME` and, on a machine
+    whose own name leads nowhere, `SPARK_LOCAL_IP` where it has to."""
+    _prepare_address()
     home = os.environ.get("JAVA_HOME")
     if home:
         version = java_version(os.path.join(home, "bin", "java"))
@@ -46,6 +49,15 @@ def prepare_java() -> str:
         home = _home_of_packaged_java()
     os.environ["JAVA_HOME"] = home
     return home
+
+
+def _prepare_address() -> None:
+    """Spark ends at once where nobody knows the machine by its name, as in a container or chroot without /etc/hosts."""
+    if not {"SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME"} & os.environ.keys():
+        try:
+            socket.gethostbyname(socket.gethostname())
+        except OSError:
+            os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
 
 def java_version(java: str) -> int:
