@@ -31,7 +31,7 @@ DEFAULT_LISTEN = "127.0.0.1:9092"
 # New objects before the youngest are gone through, and how often that happens before older and all of them are. Few of
 # either: opening thousands of partitions leaves very many objects, and going through ten times the youngest at once
 # took 15 to 40 ms.
-_COLLECTIONS = (5_000, 2, 2)
+_COLLECTIONS = (5_000, 1, 1)
 _LARGEST_REUSED = 32 << 20
 _MOST_SPARE = 64 << 20
 
