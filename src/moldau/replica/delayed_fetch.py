@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import cast
 
 from moldau.replica.partition import Partition
 from moldau.replica.purgatory import DelayedOperation
+from moldau.slicing import pieces
 
 
 class WaitingRead:
@@ -62,6 +63,9 @@ class DelayedFetch(DelayedOperation):
 
     def ready(self) -> bool:
         return any(self._look(read) for read in self._reads)
+
+    def looks(self) -> Iterator[bool]:
+        return (any(map(self._look, some)) for some in pieces(self._reads))
 
     def ready_after(self, key: Hashable) -> bool:
         read = self._by_partition.get(cast(Partition, key))

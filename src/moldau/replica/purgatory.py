@@ -11,11 +11,12 @@ fails is reported and is over; neither those beside it nor whoever woke them hav
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from moldau.runtime.ports import Clock, Loop, TimerHandle
 from moldau.runtime.timing_wheel import TimingWheel, WheelTimer
+from moldau.slicing import Work, pieces
 
 logger = logging.getLogger("moldau.replica")
 
@@ -39,6 +40,10 @@ class DelayedOperation:
     def ready(self) -> bool:
         """True when the condition waited for holds. Must not change anything."""
         raise NotImplementedError
+
+    def looks(self) -> Iterator[bool]:
+        """Whether it holds, found out step by step; the first that is true is the answer."""
+        yield self.ready()
 
     def ready_after(self, key: Hashable) -> bool:
         """The same after something happened to one of its keys, for those that need not look at all of them."""
@@ -92,6 +97,26 @@ class Purgatory(Generic[Key]):
             return
         for key in keys:
             self.watched.setdefault(key, []).append(operation)
+        self._set_deadline(operation, timeout_ms)
+
+    def wait_in_slices(self, operation: DelayedOperation, keys: Iterable[Key], timeout_ms: int) -> Work[None]:
+        """The same under very many keys: watched first and looked at then, for something may come meanwhile."""
+        self._set_deadline(operation, timeout_ms)
+        for some in pieces(keys):
+            if operation.completed:
+                return
+            for key in some:
+                self.watched.setdefault(key, []).append(operation)
+            yield
+        for ready in operation.looks():
+            if operation.completed:
+                return
+            if ready:
+                self.hurry(operation)
+                return
+            yield
+
+    def _set_deadline(self, operation: DelayedOperation, timeout_ms: int) -> None:
         deadline = self._now_ms() + timeout_ms
         operation._timer = self._wheel.add(deadline, lambda: self._expire(operation))
         self._schedule_wakeup()

@@ -125,23 +125,45 @@ class Reads:
         for start in range(0, len(self._asked), piece):
             self._read(self._asked[start : start + piece])
             yield
-        return self._answer_or_wait(max_wait_ms, answer)
+        if self._is_due(max_wait_ms):
+            return self._answer(answer)
+        waiting = []
+        for start in range(0, len(self._asked), piece):
+            waiting += self._waiting_reads(self._asked[start : start + piece])
+            yield
+        operation, later = self._operation(waiting, answer)
+        yield from self._replicas.fetches.wait_in_slices(
+            operation, [read.partition for read in waiting], 0 if self._hurried else max_wait_ms
+        )
+        return later
 
     def _answer_or_wait(self, max_wait_ms: int, answer: Answer[A]) -> A | Deferred[A]:
-        if self._hurried:
-            max_wait_ms = 0
+        if self._is_due(max_wait_ms):
+            return self._answer(answer)
+        waiting = self._waiting_reads(self._asked)
+        operation, later = self._operation(waiting, answer)
+        self._replicas.fetches.wait(operation, [read.partition for read in waiting], max_wait_ms)
+        return later
+
+    def _is_due(self, max_wait_ms: int) -> bool:
         self._told = True
         at_once = self.failed or self.diverging or self.redirected or not self._asked
-        if self._found >= self._min_bytes or max_wait_ms <= 0 or at_once:
-            self._count_sent()
-            result = answer()
-            return self._replicas.slicer.run(result) if isinstance(result, GeneratorType) else cast(A, result)
-        later: Deferred[A] = Deferred()
-        waiting = [
+        return bool(self._found >= self._min_bytes or max_wait_ms <= 0 or self._hurried or at_once)
+
+    def _answer(self, answer: Answer[A]) -> A | Deferred[A]:
+        self._count_sent()
+        result = answer()
+        return self._replicas.slicer.run(result) if isinstance(result, GeneratorType) else cast(A, result)
+
+    def _waiting_reads(self, some: Sequence[AskedRead]) -> list[WaitingRead]:
+        return [
             WaitingRead(partition, asked[2], asked[3])
-            for asked in self._asked
+            for asked in some
             if (partition := self._find(asked[0], asked[1])) is not None
         ]
+
+    def _operation(self, waiting: Sequence[WaitingRead], answer: Answer[A]) -> tuple[DelayedFetch, Deferred[A]]:
+        later: Deferred[A] = Deferred()
         operation = self._waiting = DelayedFetch(
             waiting,
             self._min_bytes,
@@ -150,8 +172,7 @@ class Reads:
             respond=lambda: settle(later, lambda: self.run(0, answer)),
             throttled=self._throttled if self._follower != NO_REPLICA else None,
         )
-        self._replicas.fetches.wait(operation, [read.partition for read in waiting], max_wait_ms)
-        return later
+        return operation, later
 
     def keep(self, places: Sequence[int]) -> None:
         """Leaves only these results: a session leaves out what its reader has been told before."""

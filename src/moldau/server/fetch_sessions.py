@@ -279,9 +279,11 @@ class FetchSessions:
         uses_topic_ids: bool,
         privileged: bool,
         now_ms: int,
+        distinct: bool = False,
     ) -> FetchContext:
-        """What a fetch request with this id and epoch is to serve. `privileged` is a follower's fetch."""
-        if len(partitions) > 1:
+        """What a fetch request with this id and epoch is to serve. `privileged` is a follower's fetch, `distinct` says
+        that no partition is named twice."""
+        if len(partitions) > 1 and not distinct:
             # A partition named twice counts once, with what was said last.
             unique = {(partition[0], partition[1]): partition for partition in partitions}
             if len(unique) < len(partitions):
@@ -299,10 +301,10 @@ class FetchSessions:
             return SessionErrorContext(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         if session.uses_topic_ids != uses_topic_ids:
             return SessionErrorContext(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
-        if len(session) + len(partitions) - len(forgotten) > MOST_PARTITIONS:
+        session.update(partitions, forgotten)
+        if len(session) > MOST_PARTITIONS:
             self._remove(session)
             return SessionErrorContext(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-        session.update(partitions, forgotten)
         if not len(session):
             self._remove(session)
             return FetchContext(partitions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -98,6 +98,63 @@ def test_completes_when_its_key_is_checked_and_it_is_ready(purgatory: Purgatory[
     time.pass_ms(5000)
     purgatory.check("a")
     assert operation.finished == ["done"]
+
+
+class Wide(Waiting):
+    """Looks at its keys one by one."""
+
+    def __init__(self, keys: int) -> None:
+        super().__init__()
+        self.left = keys
+
+    def looks(self) -> Iterator[bool]:
+        while self.left:
+            self.left -= 1
+            yield self.is_ready
+
+
+def test_very_many_keys_are_watched_and_looked_at_in_slices(purgatory: Purgatory[str]) -> None:
+    keys = [str(number) for number in range(1000)]
+    operation = Wide(3)
+    steps = iter(purgatory.wait_in_slices(operation, keys, 1000))
+    next(steps)
+    assert 0 < len(purgatory.watched) < 1000
+    assert len(list(steps)) >= 7 + 3
+    assert (len(purgatory.watched), operation.left, operation.finished) == (1000, 0, [])
+    operation.is_ready = True
+    assert purgatory.check("999") == 1
+    assert operation.finished == ["done"]
+
+
+def test_what_comes_while_very_many_keys_are_watched_is_not_missed(purgatory: Purgatory[str]) -> None:
+    keys = [str(number) for number in range(1000)]
+    before = Wide(3)
+    steps = iter(purgatory.wait_in_slices(before, keys, 1000))
+    next(steps)
+    before.is_ready = True
+    assert purgatory.check("999") == 0, "not watched yet"
+    list(steps)
+    assert (before.finished, before.left) == (["done"], 2), "the first look finds it"
+    watched = Wide(3)
+    steps = iter(purgatory.wait_in_slices(watched, keys, 1000))
+    next(steps)
+    watched.is_ready = True
+    purgatory.check("0")
+    assert (watched.finished, list(steps), watched.left) == (["done"], [], 3), "nothing is left to be done"
+    looking = Wide(3)
+    steps = iter(purgatory.wait_in_slices(looking, keys, 1000))
+    while looking.left == 3:
+        next(steps)
+    purgatory.hurry(looking)
+    assert (list(steps), looking.left, looking.finished) == ([], 1, ["done"])
+
+
+def test_time_runs_while_very_many_keys_are_watched(purgatory: Purgatory[str], time: FakeTime) -> None:
+    operation = Wide(3)
+    steps = iter(purgatory.wait_in_slices(operation, [str(number) for number in range(1000)], 50))
+    next(steps)
+    time.pass_ms(60)
+    assert (operation.finished, list(steps)) == (["expired"], [])
 
 
 def test_expires_at_its_deadline_not_before(purgatory: Purgatory[str], time: FakeTime) -> None:
@@ -306,3 +363,4 @@ def test_what_may_not_be_sent_to_a_follower_now_is_nothing_to_wake_it_for() -> N
     assert fetch(3).ready()
     assert not fetch(5).ready(), "there is nothing"
     assert fetch(6).ready(), "which is an error, and is told at once"
+    assert [list(fetch(offset).looks()) for offset in (3, 5)] == [[True], [False]]

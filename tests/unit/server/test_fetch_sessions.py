@@ -199,6 +199,17 @@ def test_a_partition_named_twice_counts_once_as_said_last() -> None:
     assert names(fetcher.begin(session, 1)) == "a:2"
 
 
+def test_a_session_grows_too_large_for_what_it_holds_not_for_what_it_is_said_to_forget(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("moldau.server.fetch_sessions.MOST_PARTITIONS", 3)
+    fetcher = Fetcher()
+    session = fetcher.full("a:1 b:1")
+    assert names(fetcher.begin(session, 1, "c:1 d:1", forget="a")) == "b:1 c:1 d:1"
+    assert fetcher.begin(session, 2, "e:1", forget="x y z").error == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert len(fetcher.sessions) == 0
+
+
 def test_nothing_is_rebuilt_while_nothing_changes() -> None:
     fetcher = Fetcher()
     session = fetcher.full("a:1 b:2")

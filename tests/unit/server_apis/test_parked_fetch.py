@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from in_process_node import InProcessNode, request_frame
+from in_process_node import InProcessNode, Wire, request_frame
 
 from moldau import _speed
 from moldau.protocol.api import response_header_version
@@ -192,3 +192,33 @@ def test_a_connection_that_ends_behind_a_piece_of_a_request_is_given_up(
     client.socket.shutdown(socket.SHUT_WR)
     assert client.socket.recv(1) == b""
     write(address)
+
+
+def test_a_fetch_of_very_many_partitions_waits_and_is_woken_by_any_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = InProcessNode(tmp_path / "data", compiled=True, hurry=True)
+    node.create_topic("wide", 300)
+    asked = [FetchPartition(partition=index, fetch_offset=0, partition_max_bytes=1 << 20) for index in range(300)]
+    topics = [FetchTopic(topic="wide", partitions=[*asked, asked[7]])]  # one of them twice
+    request = FetchRequest(max_wait_ms=600_000, min_bytes=1, session_epoch=-1, topics=topics)
+    for index, turns in ((299, None), (0, 3), (299, 3), (150, 5)):
+        wire = Wire()
+        node.send(wire, request_frame(request, FETCH))
+        steps = 0
+        while len(node.node.slicer) if turns is None else steps < turns:
+            node.turn()
+            steps += 1
+        assert not wire.sent
+        batch = encode_batch([Record(0, 1_700_000_000_000, None, b"the value", [])])
+        rows = [PartitionProduceData(index=index, records=batch)]
+        produce = ProduceRequest(
+            acks=1, timeout_ms=1000, topic_data=[TopicProduceData(name="wide", partition_data=rows)]
+        )
+        assert not node.ask(produce, PRODUCE, ProduceResponse).responses[0].partition_responses[0].error_code
+        node.turn_until(lambda wire=wire: bool(wire.sent))
+        end = asked[index].fetch_offset + 1
+        topics[0].partitions[index] = asked[index] = FetchPartition(
+            partition=index, fetch_offset=end, partition_max_bytes=1 << 20
+        )
+    node.close()

@@ -41,7 +41,7 @@ from moldau.server.context import RequestContext
 from moldau.server.dispatch import DECLINED, Api, RawAnswer, RawHandler
 from moldau.server.fetch_sessions import FetchContext, FetchPartition, PartitionOutcome
 from moldau.server.leader_hints import MOVED, LeaderHint, leader_hint
-from moldau.slicing import Work
+from moldau.slicing import Work, pieces
 from moldau.types import Uuid
 
 if TYPE_CHECKING:
@@ -283,11 +283,17 @@ def fetch(context: RequestContext, request: FetchRequest) -> Work[FetchResponse 
                 )
             )
             yield
-    forgotten = [
-        (topic.topic_id if version >= 13 else topic.topic, index)
-        for topic in request.forgotten_topics_data
-        for index in topic.partitions
-    ]
+    # A partition named twice counts once, with what was said last.
+    asked_for: dict[tuple[str | Uuid, int], FetchPartition] = {}
+    for some in pieces(partitions):
+        asked_for.update({(partition[0], partition[1]): partition for partition in some})
+        yield
+    if len(asked_for) < len(partitions):
+        partitions = list(asked_for.values())
+    forgotten = []
+    for absent in request.forgotten_topics_data:
+        forgotten += [(absent.topic_id if version >= 13 else absent.topic, index) for index in absent.partitions]
+        yield
     services = context.services
     context.connection.is_follower = replica_id >= 0
     session = services.fetch_sessions.begin(
@@ -298,6 +304,7 @@ def fetch(context: RequestContext, request: FetchRequest) -> Work[FetchResponse 
         uses_topic_ids=version >= 13,
         privileged=replica_id >= 0,
         now_ms=int(services.runtime.clock.monotonic() * 1000),
+        distinct=True,
     )
     call = FetchCall(
         services,
