@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from controller_kit import World, code, directory_of, show
 
+from moldau.controller.decision import Decision
 from moldau.controller.elections import Election, PartitionKey, change_partition
 from moldau.controller.producer_ids import BLOCK_SIZE, ProducerIdControl
 from moldau.controller.state import ControllerState
@@ -372,3 +373,38 @@ def test_a_reassignment_from_nobody_cannot_be_taken_back() -> None:
     (partition,) = answers[0].responses[0].partitions
     assert partition.error_code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
     assert "it has no other replicas" in partition.error_message
+
+
+def test_what_a_reassignment_was_adding_stays_while_the_last_leader_is_among_it() -> None:
+    """Nobody is in sync or eligible: whoever led last is waited for, so it is not dropped by another reassignment."""
+    world = World(brokers=(1, 2, 3))
+    topic_id = b"t" * 16
+    current = _reassigning(isr=(), leader=-1, elr=(), last_known_elr=(3,))
+    world.controller.append([TopicRecord(name="t", topic_id=topic_id), current.to_record(topic_id, 0)])
+    wanted = ReassignablePartition(partition_index=0, replicas=[2, 1])
+    topics = [ReassignableTopic(name="t", partitions=[wanted])]
+    answer = world.settle(
+        world.controller.alter_partition_reassignments(AlterPartitionReassignmentsRequest(topics=topics))
+    )
+    assert code(answer.responses[0].partitions[0]) is ErrorCode.NONE
+    assert 3 in world.image.topics.by_name["t"].partitions[0].replicas
+
+
+def test_only_another_minimum_clears_those_who_are_eligible() -> None:
+    world = World(brokers=(1, 2))
+    topic_id = b"t" * 16
+    state = PartitionRegistration(
+        replicas=(1, 2),
+        directories=(directory_of(1), directory_of(2)),
+        isr=(1,),
+        leader=1,
+        leader_epoch=5,
+        partition_epoch=9,
+        elr=(2,),
+    )
+    world.controller.append([TopicRecord(name="t", topic_id=topic_id), state.to_record(topic_id, 0)])
+    leadership = world.controller.state.leadership
+    other = ConfigRecord(resource_type=ResourceType.TOPIC, resource_name="t", name="retention.ms", value="5")
+    minimum = ConfigRecord(resource_type=ResourceType.TOPIC, resource_name="t", name="min.insync.replicas", value="2")
+    for record, cleared in ((other, 0), (TopicRecord(name="u", topic_id=b"u" * 16), 0), (minimum, 1)):
+        assert len(leadership.with_eligible_cleared(Decision([record], None)).records) == 1 + cleared

@@ -219,10 +219,29 @@ def test_settings_of_single_brokers_go_when_eligible_leaders_come() -> None:
     story.broker("1")
     assert story.configure("1", "min.insync.replicas=3") == ""
     assert story.configure("cluster", "min.insync.replicas=2") == ""
+    assert story.configure("1", "log.cleaner.threads=3") == ""
+    story.broker("2")
+    assert story.configure("2", "log.cleaner.threads=3") == ""
+    gone = story.world.controller.state.configs.records_for_eligible_leaders()
+    assert [(record.resource_name, record.value) for record in gone] == [("1", None)]
     story.feature(ELIGIBLE, "1")
-    assert show(story.world.image).splitlines()[1:] == ["brokers: min.insync.replicas=2"]
+    assert show(story.world.image).splitlines()[2:] == [
+        "brokers: min.insync.replicas=2",
+        "1: log.cleaner.threads=3",
+        "2: log.cleaner.threads=3",
+    ]
     # What has nothing to do with it may still be set for one broker.
     assert story.configure("1", "log.cleaner.threads=2") == ""
+
+
+@pytest.mark.parametrize(("level", "error"), [(14, ErrorCode.UNSUPPORTED_VERSION), (15, ErrorCode.NONE)])
+def test_controllers_register_since_the_level_that_has_a_record_for_it(level: int, error: ErrorCode) -> None:
+    world = ClusterWorld(bootstrap=[FeatureLevelRecord(name="metadata.version", feature_level=level)])
+    answer = world.controller.register_controller(controller_request(1))
+    if error is ErrorCode.NONE:
+        world.settle(answer)
+    else:
+        assert refused(answer).code is error
 
 
 # ------------------------------------------------------------------------------------------------------------- index

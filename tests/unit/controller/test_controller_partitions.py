@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from controller_kit import World, code, refused, show_partitions
+from controller_kit import World, code, directory_of, refused, show_partitions
 
 from moldau.errors import ErrorCode
+from moldau.metadata.partition_registration import LeaderRecoveryState, PartitionRegistration
+from moldau.metadata.records import TopicRecord
 from moldau.protocol.messages.alter_partition import (
     AlterPartitionRequest,
     BrokerState,
@@ -149,6 +151,25 @@ def test_in_sync_sets_that_cannot_be(
     state = replicated.image.topics.partition("orders", 0)
     assert state is not None
     assert state.isr == (1, 2, 3)
+
+
+def test_a_leader_that_is_not_done_recovering_may_say_so_while_it_is_alone() -> None:
+    world = World(brokers=(1, 2))
+    topic_id = b"t" * 16
+    state = PartitionRegistration(
+        replicas=(1, 2),
+        directories=(directory_of(1), directory_of(2)),
+        isr=(1,),
+        leader=1,
+        leader_epoch=5,
+        partition_epoch=9,
+        leader_recovery_state=LeaderRecoveryState.RECOVERING,
+    )
+    world.controller.append([TopicRecord(name="orders", topic_id=topic_id), state.to_record(topic_id, 0)])
+    world.quorum.commit()
+    assert code(_alter(world, 1, [1], leader_recovery_state=1)) is ErrorCode.NONE
+    assert code(_alter(world, 1, [1, 2], leader_recovery_state=1)) is ErrorCode.INVALID_REQUEST
+    assert code(_alter(world, 1, [1, 2])) is ErrorCode.NONE
 
 
 def test_a_replica_of_another_life_is_not_in_sync(replicated: World) -> None:

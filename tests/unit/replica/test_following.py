@@ -112,6 +112,14 @@ def test_a_log_that_lost_its_first_files_begins_anew(tmp_path: Path, leader_star
     stage.log.segments.release()
 
 
+def test_an_answer_to_no_question_is_nothing(stage: Stage) -> None:
+    assert stage.took(batch(0), high_watermark=1) == 0
+    stage.following.ask()
+    stage.follow(3, 4)
+    assert stage.took(batch(0), high_watermark=1) == 0, "the leader asked is not the leader any more"
+    assert (stage.log.log_end_offset, stage.log.high_watermark) == (0, 0)
+
+
 def test_an_answer_to_an_earlier_question_is_nothing(stage: Stage) -> None:
     stage.following.ask()
     stage.log.append_as_follower(memoryview(batch(0)), 0, len(batch(0)))

@@ -138,6 +138,20 @@ def test_what_was_not_answered_is_sent_again(refused: ErrorCode | None) -> None:
     assert stage.sent == [[0]]
 
 
+def test_the_controller_has_a_moment_before_it_is_asked_again_and_none_when_it_has_answered() -> None:
+    stage = Stage()
+    stage.propose(Led(0))
+    stage.schedule.run_for(0.01)
+    stage.answer((0, ErrorCode.UNKNOWN_SERVER_ERROR))
+    stage.schedule.run_for(0.01)
+    assert stage.sent == []
+    stage.schedule.run_for(0.1)
+    stage.propose(Led(1))
+    stage.answer((0, ErrorCode.NONE))
+    stage.schedule.run_for(0.01)
+    assert stage.sent == [[1]]
+
+
 def test_a_partition_the_answer_leaves_out_or_fails_is_sent_again() -> None:
     stage = Stage()
     stage.propose(Led(0))

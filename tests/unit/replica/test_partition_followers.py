@@ -263,3 +263,33 @@ def test_the_same_leader_in_a_new_epoch_remembers_offsets_but_not_times(stage: S
     stage.lead((1,), leader_epoch=6, partition_epoch=10)
     stage.append()
     assert stage.high_watermark == 2, "2 is out of sync, and not level since"
+
+
+def test_the_same_leader_with_another_in_sync_set_knows_what_it_knew(stage: Stage) -> None:
+    stage.fetched(2, 1)
+    stage.fetched(3, 1)
+    assert stage.lead((1, 2, 3), partition_epoch=10) is False
+    assert [stage.partition.followers[broker].end_offset for broker in (2, 3)] == [1, 1]
+    stage.append()
+    stage.fetched(2, 2)
+    assert stage.high_watermark == 1
+    stage.fetched(3, 2)
+    assert stage.high_watermark == 2
+
+
+def test_a_follower_is_proposed_once(stage: Stage) -> None:
+    stage.fetched(3, 1)
+    stage.fetched(3, 1)
+    assert stage.rules.asked == [(1, 2, 3)]
+
+
+def test_a_replica_that_was_not_heard_of_yet_has_its_time_under_a_new_epoch(stage: Stage) -> None:
+    """What the leader had when the epoch began is nothing such a replica has reached."""
+    stage.rules.time_ms = 5000
+    stage.lead((1, 2), leader_epoch=6, partition_epoch=10)
+    stage.rules.time_ms = 5500
+    stage.append()
+    stage.fetched(2, 1)
+    stage.rules.time_ms = 6400
+    stage.partition.shrink_isr()
+    assert stage.rules.asked == [(1,)], "it was level never since, and is given up a lag after the beginning"

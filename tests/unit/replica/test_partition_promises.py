@@ -246,6 +246,18 @@ def test_deleted_records_wait_for_the_followers(stage: Stage) -> None:
     assert (waiting.error, waiting.low_watermark) == (ErrorCode.NONE, 2)
 
 
+def test_deleted_records_do_not_wait_for_the_dead(stage: Stage) -> None:
+    stage.lead(1, isr=(1, 2))
+    stage.append(3)
+    for follower in (2, 3):
+        stage.fetched(follower, 3)
+    stage.log.local.advance_log_start(2)
+    stage.fetched(2, 3, log_start=2)
+    assert stage.partition.low_watermark() == 0, "broker 3 lives and has them still"
+    del stage.rules.epochs[3]
+    assert stage.partition.low_watermark() == 2
+
+
 def test_a_durable_partition_counts_what_is_on_disk(tmp_path: Path) -> None:
     stage = Stage(tmp_path, flush_messages=1)
     asked: list[Partition] = []
@@ -273,6 +285,23 @@ def test_readers_see_what_is_committed_and_followers_all(stage: Stage) -> None:
     assert isinstance(to_followers, LogRead)
     assert len(to_readers.records) == 0
     assert len(to_followers.records) > 0
+
+
+def test_readers_of_committed_records_stop_where_a_transaction_is_open(stage: Stage) -> None:
+    stage.lead(1, isr=(1, 2), replicas=(1, 2))
+    stage.append(1)
+    records = [Record(0, 1_700_000_000_000, None, b"open", [])]
+    fields = {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0}
+    data = memoryview(bytearray(encode_batch(records, is_transactional=True, **fields)))
+    stage.partition.append(data, 0, len(data), 1)
+    stage.fetched(2, 2)
+    assert (stage.log.high_watermark, stage.log.local.last_stable_offset) == (2, 1)
+    seen = {}
+    for committed in (False, True):
+        read = stage.partition.read(1, 1 << 20, -1, -1, committed=committed, follower=NO_REPLICA, at_least_one=True)
+        assert isinstance(read, LogRead)
+        seen[committed] = len(read.records) > 0
+    assert seen == {False: True, True: False}
 
 
 def test_a_stranger_is_no_follower(stage: Stage) -> None:
