@@ -375,11 +375,12 @@ def test_a_reassignment_from_nobody_cannot_be_taken_back() -> None:
     assert "it has no other replicas" in partition.error_message
 
 
-def test_what_a_reassignment_was_adding_stays_while_the_last_leader_is_among_it() -> None:
+@pytest.mark.parametrize(("last_leader", "stays"), [(3, True), (2, False)])
+def test_what_a_reassignment_was_adding_goes_unless_it_led_last(last_leader: int, stays: bool) -> None:
     """Nobody is in sync or eligible: whoever led last is waited for, so it is not dropped by another reassignment."""
     world = World(brokers=(1, 2, 3))
     topic_id = b"t" * 16
-    current = _reassigning(isr=(), leader=-1, elr=(), last_known_elr=(3,))
+    current = _reassigning(isr=(), leader=-1, elr=(), last_known_elr=(last_leader,))
     world.controller.append([TopicRecord(name="t", topic_id=topic_id), current.to_record(topic_id, 0)])
     wanted = ReassignablePartition(partition_index=0, replicas=[2, 1])
     topics = [ReassignableTopic(name="t", partitions=[wanted])]
@@ -387,7 +388,7 @@ def test_what_a_reassignment_was_adding_stays_while_the_last_leader_is_among_it(
         world.controller.alter_partition_reassignments(AlterPartitionReassignmentsRequest(topics=topics))
     )
     assert code(answer.responses[0].partitions[0]) is ErrorCode.NONE
-    assert 3 in world.image.topics.by_name["t"].partitions[0].replicas
+    assert (3 in world.image.topics.by_name["t"].partitions[0].replicas) is stays
 
 
 def test_only_another_minimum_clears_those_who_are_eligible() -> None:

@@ -287,6 +287,22 @@ def test_a_full_group_takes_nobody_new_and_keeps_who_is_there() -> None:
     assert beat(world, member_id="b", member_epoch=1).error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
+def test_a_heartbeat_without_news_writes_nothing() -> None:
+    world = GroupWorld()
+    world.create_topic("t", 1)
+    assert beat(world).member_epoch == 1
+
+    def written() -> int:
+        return sum(map(len, world.log.batches.values()))
+
+    before = written()
+    for again in ({}, {"topic_partitions": None}, {"subscribed_topic_names": None}):
+        assert beat(world, member_epoch=1, **again).error_code == ErrorCode.NONE
+        assert written() == before
+    assert beat(world, member_epoch=1, subscribed_topic_names=["t", "u"]).error_code == ErrorCode.NONE
+    assert written() > before
+
+
 def test_an_epoch_that_was_never_given_is_fenced() -> None:
     world = GroupWorld()
     world.create_topic("t", 1)
