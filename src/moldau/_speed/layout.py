@@ -6,6 +6,7 @@ test compares the two.
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import Final
 
 LENGTH_AT: Final = 8
@@ -23,6 +24,10 @@ BASE_SEQUENCE_AT: Final = 53
 COUNT_AT: Final = 57
 HEADER_SIZE: Final = 61
 PREFIX_SIZE: Final = 12  # base offset and length; the length counts what follows
+HEADER: Final = Struct(">qiibIhiqqqhii")  # all of the above, in one go
+# Formats 0 and 1: offset, length, checksum, magic and attributes stand before the rest of a message.
+LEGACY_HEADER: Final = Struct(">qiIbb")
+LEGACY_SIZES: Final = (14, 22)  # what that length says at least, by format
 
 MAGIC: Final = 2
 SMALLEST_RECORD: Final = 7  # length, attributes, timestamp, offset, key, value, headers: a byte each

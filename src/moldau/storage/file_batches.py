@@ -11,15 +11,13 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from moldau._speed import BatchHeader, read_header, scan_batches
-from moldau._speed.layout import HEADER_SIZE, MAGIC, MAGIC_AT, PREFIX_SIZE
+from moldau._speed.layout import HEADER_SIZE, LEGACY_HEADER, LEGACY_SIZES, MAGIC, MAGIC_AT, PREFIX_SIZE
 from moldau.errors import ProtocolError
 from moldau.runtime.ports import File
 
 # A little more than an index interval: a lookup through the index usually needs one read.
 _CHUNK: Final = 5120
-_LEGACY: Final = Struct(">qiIbb")
 _TIMESTAMP: Final = Struct(">q")
-_SMALLEST_LEGACY: Final = 14  # CRC, magic, attributes, two lengths
 
 
 class PlacedBatch(NamedTuple):
@@ -88,16 +86,15 @@ def _whole_batches(chunk: bytes) -> list[BatchHeader]:
 
 
 def _legacy_header(data: bytes, position: int) -> BatchHeader:
-    if len(data) - position < _LEGACY.size:
+    if len(data) - position < LEGACY_HEADER.size:
         raise ProtocolError(f"the bytes end inside the message at position {position}")
-    offset, size, crc, magic, attributes = _LEGACY.unpack_from(data, position)
-    shortest = _SMALLEST_LEGACY + (_TIMESTAMP.size if magic == 1 else 0)
-    if offset < 0 or size < shortest or magic not in (0, 1):
+    offset, size, crc, magic, attributes = LEGACY_HEADER.unpack_from(data, position)
+    if offset < 0 or magic not in (0, 1) or size < LEGACY_SIZES[magic]:
         raise ProtocolError(f"there is no message at position {position}")
     timestamp = -1
     if magic == 1:
-        if len(data) - position < _LEGACY.size + _TIMESTAMP.size:
+        if len(data) - position < LEGACY_HEADER.size + _TIMESTAMP.size:
             raise ProtocolError(f"the bytes end inside the message at position {position}")
-        (timestamp,) = _TIMESTAMP.unpack_from(data, position + _LEGACY.size)
+        (timestamp,) = _TIMESTAMP.unpack_from(data, position + LEGACY_HEADER.size)
     # The offset of a compressed message is that of the last one inside it: good enough to search by.
     return BatchHeader(offset, size, -1, magic, crc, attributes, 0, timestamp, timestamp, -1, -1, -1, 1)

@@ -11,9 +11,9 @@ from struct import Struct
 from moldau._speed import entries_before, entries_up_to
 from moldau.storage.mapped_index import CorruptIndex, MappedIndex
 
-_ENTRY = Struct(">ii")
+ENTRY = Struct(">ii")
 _INT = Struct(">i")
-_store = _ENTRY.pack_into
+_store = ENTRY.pack_into
 _load = _INT.unpack_from
 
 

@@ -18,13 +18,12 @@ from moldau._speed.layout import HEADER_SIZE
 from moldau.errors import ProtocolError
 from moldau.protocol.records.streams import windows
 from moldau.runtime.ports import Disk, File
+from moldau.storage import offset_index, time_index
 from moldau.storage.batch_check import good_batches
 from moldau.storage.file_batches import PlacedBatch, header_at
 from moldau.storage.transaction_index import AbortedTransaction
 
 _CHUNK: Final = 4 << 20
-_OFFSET_ENTRY: Final = Struct(">ii")
-_TIME_ENTRY: Final = Struct(">qi")
 _TRANSACTION_ENTRY: Final = Struct(">hqqqq")
 # Of one kind of problem in one file so many are told; more would say nothing new.
 _MOST: Final = 5
@@ -66,8 +65,8 @@ class SegmentVerifier:
         self._log, self._index, self._time_index, self._transaction_index = paths
         self._deep = deep
         self._report = SegmentReport(base_offset, base_offset, latest_epoch)
-        self._entries = _entries(self._read(self._index), _OFFSET_ENTRY)
-        self._times = _entries(self._read(self._time_index), _TIME_ENTRY)
+        self._entries = _entries(self._read(self._index), offset_index.ENTRY)
+        self._times = _entries(self._read(self._time_index), time_index.ENTRY)
         self._markers: set[int] = set()
         # Where the epochs begin, the next one last; empty if nothing certain is known of them.
         self._epochs_ahead = [entry for entry in reversed(epochs) if entry[1] >= base_offset]
@@ -200,8 +199,8 @@ class SegmentVerifier:
 
     def _check_sizes(self) -> None:
         for kind, path, size in (
-            ("index", self._index, _OFFSET_ENTRY.size),
-            ("timeindex", self._time_index, _TIME_ENTRY.size),
+            ("index", self._index, offset_index.ENTRY.size),
+            ("timeindex", self._time_index, time_index.ENTRY.size),
             ("txnindex", self._transaction_index, _TRANSACTION_ENTRY.size),
         ):
             if not self._disk.exists(path):

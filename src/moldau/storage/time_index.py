@@ -13,9 +13,9 @@ from moldau.runtime.ports import Disk
 from moldau.storage.mapped_index import CorruptIndex, MappedIndex
 from moldau.types import NO_TIMESTAMP
 
-_ENTRY = Struct(">qi")
-_store = _ENTRY.pack_into
-_load = _ENTRY.unpack_from
+ENTRY = Struct(">qi")
+_store = ENTRY.pack_into
+_load = ENTRY.unpack_from
 
 
 class TimeIndex(MappedIndex):

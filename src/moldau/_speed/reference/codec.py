@@ -22,6 +22,7 @@ from moldau._speed.layout import (
     CONTROL,
     CRC_AT,
     DELETE_HORIZON,
+    HEADER,
     HEADER_SIZE,
     LEADER_EPOCH_AT,
     LENGTH_AT,
@@ -36,7 +37,6 @@ from moldau._speed.layout import (
 from moldau.dataclass import dataclass
 from moldau.types import Buffer
 
-_HEADER: Final = Struct(">qiibIhiqqqhii")
 _INT16: Final = Struct(">h")
 _INT32: Final = Struct(">i")
 _UINT32: Final = Struct(">I")
@@ -249,7 +249,7 @@ def _unpack(data: Buffer, position: int, end: int) -> BatchHeader | None:
             raise fault(Fault.SIZE, position)
     if left < HEADER_SIZE:
         return None
-    return BatchHeader(*_HEADER.unpack_from(data, position))
+    return BatchHeader(*HEADER.unpack_from(data, position))
 
 
 def _check_counts(header: BatchHeader, position: int) -> None:

@@ -20,6 +20,7 @@ from moldau._speed.layout import (
     COMPRESSION,
     CONTROL,
     DELETE_HORIZON,
+    HEADER,
     HEADER_SIZE,
     PREFIX_SIZE,
     TIMESTAMP_TYPE,
@@ -33,7 +34,6 @@ from moldau.types import Buffer
 # Attributes that need more than the map to decide: a codec, a transaction, a control batch.
 _SPECIAL: Final = COMPRESSION | TRANSACTIONAL | CONTROL
 _KEPT_WHEN_EMPTY: Final = TIMESTAMP_TYPE | TRANSACTIONAL | CONTROL
-_HEADER: Final = Struct(">qiibIhiqqqhii")
 _UINT32: Final = Struct(">I")
 _MAX_INT64: Final = (1 << 63) - 1
 
@@ -319,7 +319,7 @@ def _packed(
     if length >= 1 << 31:
         raise ProtocolError("the batch is larger than a batch can be")
     batch = bytearray(
-        _HEADER.pack(
+        HEADER.pack(
             header.base_offset,
             length,
             header.partition_leader_epoch,

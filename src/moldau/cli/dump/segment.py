@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from moldau._speed.layout import HEADER_SIZE
+from moldau._speed.layout import ATTRIBUTES_AT, HEADER_SIZE
 from moldau.errors import ProtocolError
 from moldau.protocol.records import BatchHeader, crc32c, decode_batch
 from moldau.storage.file_batches import header_at
-
-_CHECKSUMMED_FROM = 21
 
 
 @dataclass(slots=True, frozen=True)
@@ -76,7 +74,7 @@ def content_problems(batch: Batch) -> list[str]:
     header = batch.header
     where = f"the batch at position {batch.position} (offset {header.base_offset})"
     if header.magic == 2:
-        crc = crc32c(batch.data, _CHECKSUMMED_FROM)
+        crc = crc32c(batch.data, ATTRIBUTES_AT)
         if crc != header.crc:
             return [f"{where} does not fit its checksum: it says {header.crc:08x}, its bytes give {crc:08x}"]
     try:
@@ -92,7 +90,7 @@ def content_problems(batch: Batch) -> list[str]:
 
 def crc_fits(batch: Batch) -> bool:
     if batch.header.magic == 2:
-        return crc32c(batch.data, _CHECKSUMMED_FROM) == batch.header.crc
+        return crc32c(batch.data, ATTRIBUTES_AT) == batch.header.crc
     try:
         decode_batch(batch.data)
     except ProtocolError:

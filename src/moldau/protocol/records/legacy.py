@@ -17,16 +17,14 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from moldau._speed import Record, scan_batches
+from moldau._speed.layout import LEGACY_HEADER, LEGACY_SIZES, PREFIX_SIZE
 from moldau.errors import InvalidRecordError, ProtocolError
 from moldau.protocol.records.builder import BatchBuilder, TimestampType
 from moldau.protocol.records.compression import MAX_DECOMPRESSED, Compression, decompress, repair_lz4_header
 from moldau.types import Buffer
 
-_PREFIX: Final = Struct(">qiIbb")
-_PREFIX_SIZE: Final = 12
 _INT32: Final = Struct(">i")
 _INT64: Final = Struct(">q")
-_SMALLEST: Final = (14, 22)  # what the size field can say at least, by format
 _MAX_INT32: Final = (1 << 31) - 1
 
 
@@ -63,9 +61,9 @@ def message_set_end(data: Buffer, start: int = 0, end: int | None = None) -> int
     position = start
     while end - position >= 17 and data[position + 16] < 2:
         (size,) = _INT32.unpack_from(data, position + 8)
-        if size < _SMALLEST[0] or size > end - position - _PREFIX_SIZE:
+        if size < LEGACY_SIZES[0] or size > end - position - PREFIX_SIZE:
             return end
-        position += _PREFIX_SIZE + size
+        position += PREFIX_SIZE + size
     return position
 
 
@@ -101,13 +99,13 @@ def up_convert(
 def _messages(data: Buffer, start: int, end: int, check_crc: bool) -> Iterator[Message]:
     position = start
     while position < end:
-        if end - position < _PREFIX_SIZE + _SMALLEST[0]:
+        if end - position < PREFIX_SIZE + LEGACY_SIZES[0]:
             raise ProtocolError(f"the bytes end inside a message (position {position})")
-        offset, size, crc, magic, attributes = _PREFIX.unpack_from(data, position)
+        offset, size, crc, magic, attributes = LEGACY_HEADER.unpack_from(data, position)
         if magic not in (0, 1):
             raise ProtocolError(f"a message has the unknown format {magic} (position {position})")
-        after = position + _PREFIX_SIZE + size
-        if size < _SMALLEST[magic] or after > end:
+        after = position + PREFIX_SIZE + size
+        if size < LEGACY_SIZES[magic] or after > end:
             raise ProtocolError(f"a message has an impossible size (position {position})")
         if check_crc and zlib.crc32(memoryview(data)[position + 16 : after]) != crc:
             raise ProtocolError(f"a message does not fit its checksum (position {position})")
