@@ -19,6 +19,8 @@ from moldau.types import TopicPartition, Uuid
 # which has been busy with that already.
 _OPENED_PER_TURN, _OPENING_SECONDS = 16, 0.001
 _OPENED_AT_FIRST, _OPENING_AT_FIRST_SECONDS = 8, 0.0005
+# How many are looked at in one go: very many may have been opened before, because somebody asked for them.
+_LOOKED_AT = 64
 
 _NOTHING: Mapping[Uuid, TopicDelta] = {}
 
@@ -76,14 +78,19 @@ class Arrivals:
         self._open_some(_OPENED_PER_TURN, _OPENING_SECONDS, _NOTHING)
 
     def open_all(self) -> Work[None]:
-        while (local := self._next()) is not None:
-            self._open_late(local)
+        while self:
+            local = self._next()
+            if local is not None:
+                self._open_late(local)
             yield
 
     def _open_some(self, limit: int, seconds: float, changed: Mapping[Uuid, TopicDelta]) -> None:
         until = self._clock.monotonic() + seconds
         try:
-            while limit and self._clock.monotonic() <= until and (local := self._next()) is not None:
+            while limit and self and self._clock.monotonic() <= until:
+                local = self._next()
+                if local is None:
+                    continue
                 topic = changed.get(local.topic_id)
                 if topic is not None and local.topic_partition.partition in topic.partitions:
                     self._open(local)
@@ -108,8 +115,10 @@ class Arrivals:
         return partition
 
     def _next(self) -> LocalPartition | None:
+        """One to be opened, if there is one among the next few."""
         if self._places:
             return self._places.pop(next(iter(self._places)))
+        left = _LOOKED_AT
         while self._topics:
             topic_id, indexes = next(iter(self._topics.items()))
             topic = self._image.topics.by_id(topic_id)
@@ -121,7 +130,13 @@ class Arrivals:
                     # Somebody may have asked for it before.
                     if local is not None and self._find(topic_id, index) is None:
                         return local
+                    left -= 1
+                    if left <= 0:
+                        return None
+            left -= 1
             del self._topics[topic_id]
+            if left <= 0:
+                return None
         return None
 
     def _local(self, topic: TopicImage, index: int) -> LocalPartition | None:
