@@ -9,12 +9,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from struct import Struct
 from typing import Any, Final
 
 import pytest
 from java_tools import ApacheKafka, KafkaTools, find_libs
-from raw_connection import RawConnection
+from raw_requests import ask
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from authorization_table import ASKING, CASES, Permitted, outcomes, prepare
@@ -29,13 +28,11 @@ from moldau.admin import (
     ResourcePatternFilter,
     ResourceType,
 )
-from moldau.protocol.api import RESPONSES, request_header_version, response_header_version
 from moldau.protocol.message import Message
 
 pytestmark = [pytest.mark.long, pytest.mark.kafka]
 
 EXPECTED: Final = Path(__file__).parents[1] / "unit" / "server_apis" / "authorization.txt"
-_HEADER: Final = Struct(">hhih")
 _JAAS: Final = (
     "org.apache.kafka.common.security.plain.PlainLoginModule required "
     'username="admin" password="secret" user_admin="secret";'
@@ -47,8 +44,7 @@ class Kafka:
 
     def __init__(self, node: ApacheKafka) -> None:
         self.topic_ids: dict[str, bytes] = {}
-        host, port = node.bootstrap.rsplit(":", 1)
-        self._address = host, int(port)
+        self._node = node
         self._admin = KafkaAdminClient(
             bootstrap_servers=node.address("SASL"),
             security_protocol="SASL_PLAINTEXT",
@@ -58,13 +54,8 @@ class Kafka:
         )
 
     def ask(self, request: Message, version: int) -> Message:
-        tags = b"\0" if request_header_version(request.API_KEY, version) >= 2 else b""
-        frame = _HEADER.pack(request.API_KEY, version, 7, 4) + b"test" + tags + request.encode(version)
-        with RawConnection(self._address) as connection:
-            connection.send(len(frame).to_bytes(4, "big") + frame)
-            answer = connection.receive()
-        start = 4 + (1 if response_header_version(request.API_KEY, version) else 0)
-        return RESPONSES[request.API_KEY].decode(answer[start:], version)
+        answer: Message = ask(self._node.bootstrap, request, version)
+        return answer
 
     def permit(self, permitted: Sequence[Permitted]) -> None:
         pattern = ResourcePatternFilter(ResourceType.ANY, None, ACLResourcePatternType.ANY)
