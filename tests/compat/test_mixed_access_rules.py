@@ -64,7 +64,15 @@ def may_describe(cluster: MixedCluster, broker: int, topic: str) -> bool:
 
 
 def rules(cluster: MixedCluster, broker: int) -> set[tuple[Any, ...]]:
-    every = DescribeAclsRequest(resource_type_filter=1, pattern_type_filter=1, operation=1, permission_type=1)
+    every = DescribeAclsRequest(
+        resource_type_filter=1,
+        resource_name_filter=None,
+        pattern_type_filter=1,
+        principal_filter=None,
+        host_filter=None,
+        operation=1,
+        permission_type=1,
+    )
     answer = ask(cluster[broker].address("PLAINTEXT"), every, 3)
     assert answer.error_code == 0
     return {

@@ -57,12 +57,17 @@ class Correspondence:
         if code is ErrorCode.UNSUPPORTED_VERSION and isinstance(send.request, VoteRequest):
             return VoteAnswer(code, Standing(send.request.epoch), False)
         if code is ErrorCode.INCONSISTENT_CLUSTER_ID:
-            self._belongs_elsewhere(send)
+            cluster_id = self._membership.cluster_id
+            self._refused(f"{send.address} is not of cluster {cluster_id}, for which this node is formatted")
+        if code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+            self._refused(
+                f"{send.address} does not let this node in ({code.name}): there it must be one of super.users, or be "
+                "allowed CLUSTER_ACTION"
+            )
         logger.debug("node %d at %s gave no answer: %s", send.node_id, send.address, error)
         return None
 
-    def _belongs_elsewhere(self, send: Send) -> None:
-        refusal = f"{send.address} is not of cluster {self._membership.cluster_id}, for which this node is formatted"
+    def _refused(self, refusal: str) -> None:
         if self.refusal != refusal:
             logger.warning("%s", refusal)
         self.refusal = refusal

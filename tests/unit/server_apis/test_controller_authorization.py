@@ -8,15 +8,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from in_process_node import InProcessNode, Wire, request_frame
+from guarded_node import JAN, GuardedNode, acl
+from in_process_node import InProcessNode
 
 from moldau.config.definition import ConfigError
 from moldau.config.settings.security import STANDARD_AUTHORIZER
 from moldau.errors import ErrorCode, error_code
-from moldau.protocol.api import RESPONSES, ApiKey, request_header_version, response_header_version
+from moldau.protocol.api import ApiKey, request_header_version
 from moldau.protocol.message import Message
 from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from moldau.protocol.messages.default_principal_data import DefaultPrincipalData
@@ -24,13 +24,11 @@ from moldau.protocol.messages.describe_cluster import DescribeClusterRequest
 from moldau.protocol.messages.envelope import EnvelopeRequest
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from moldau.protocol.messages.request_header import RequestHeader
-from moldau.security.acl import CLUSTER_NAME, Acl, Operation, PatternType, Permission, ResourceType
+from moldau.security.acl import Operation, Permission, ResourceType
 from moldau.security.principal import THIS_NODE, Principal, user
-from moldau.server.apis.table import BROKER_APIS, CONTROLLER_APIS
+from moldau.server.apis.table import CONTROLLER_APIS
 from moldau.server.authorization import Authorization, audit
-from moldau.server.connection import Connection
 from moldau.server.dispatch import DispatchTable
-from moldau.server.request_channel import RequestChannel
 
 # What brokers and controllers say to each other; nobody else may.
 AMONG_NODES = {
@@ -56,44 +54,13 @@ ABOUT_RESOURCES = {
     *(ApiKey.CREATE_TOPICS, ApiKey.DELETE_TOPICS, ApiKey.CREATE_PARTITIONS, ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS),
     *(ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS, ApiKey.DESCRIBE_CONFIGS, ApiKey.ALTER_CLIENT_QUOTAS),
 }
-JAN = user("jan")
-
-
-class Node(InProcessNode):
-    def __init__(self, data: Path) -> None:
-        settings = {"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": "User:admin"}
-        super().__init__(data, compiled=True, settings=settings)
-        services = self.node.services
-        self.channels = {
-            name: RequestChannel(DispatchTable(apis, services), services, self.runtime.loop, lambda _connection: None)
-            for name, apis in (("controller", CONTROLLER_APIS), ("broker", BROKER_APIS))
-        }
-
-    def as_user(self, who: Principal, request: Message, version: int, *, at: str = "controller") -> Any:
-        wire: Any = Wire()
-        connection = Connection(wire, self.channels[at], "PLAINTEXT", 0.0)
-        connection.principal = who
-        frame = request_frame(request, version)
-        connection.frame(memoryview(frame), 0, len(frame))
-        self.turn_until(lambda: bool(wire.sent) or wire.closed is not None)
-        assert wire.closed is None, wire.closed
-        start = 8 + (1 if response_header_version(request.API_KEY, version) else 0)
-        return RESPONSES[request.API_KEY].decode(wire.sent[0][start:], version)
-
-    def permit(self, *acls: Acl) -> None:
-        made = self.node.controller.create_acls(list(acls))
-        self.turn_until(lambda: bool(made.settled))
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> Iterator[Node]:
-    node = Node(tmp_path)
+def node(tmp_path: Path) -> Iterator[GuardedNode]:
+    node = GuardedNode(tmp_path)
     yield node
     node.close()
-
-
-def acl(operation: Operation, kind: ResourceType = ResourceType.CLUSTER, name: str = CLUSTER_NAME) -> Acl:
-    return Acl(kind, name, PatternType.LITERAL, "User:jan", "*", operation, Permission.ALLOW)
 
 
 def latest(key: ApiKey) -> tuple[Message, int]:
@@ -101,14 +68,14 @@ def latest(key: ApiKey) -> tuple[Message, int]:
     return api.request(), DispatchTable([api], None).offers[key].max_version  # type: ignore[arg-type]
 
 
-def asked_as_jan(node: Node, key: ApiKey) -> ErrorCode:
+def asked_as_jan(node: GuardedNode, key: ApiKey) -> ErrorCode:
     request, version = latest(key)
     if key is ApiKey.DESCRIBE_CLUSTER:
         request = DescribeClusterRequest(endpoint_type=2)
     return error_code(node.as_user(JAN, request, version).error_code)
 
 
-def test_only_nodes_may_say_what_nodes_say(node: Node) -> None:
+def test_only_nodes_may_say_what_nodes_say(node: GuardedNode) -> None:
     for key in AMONG_NODES:
         assert asked_as_jan(node, key) is ErrorCode.CLUSTER_AUTHORIZATION_FAILED, key
     node.permit(acl(Operation.CLUSTER_ACTION))
@@ -117,7 +84,7 @@ def test_only_nodes_may_say_what_nodes_say(node: Node) -> None:
 
 
 @pytest.mark.parametrize("key", list(ABOUT_THE_CLUSTER))
-def test_what_administrators_ask_a_controller(node: Node, key: ApiKey) -> None:
+def test_what_administrators_ask_a_controller(node: GuardedNode, key: ApiKey) -> None:
     for other in Operation:
         if other not in (ABOUT_THE_CLUSTER[key], Operation.ALTER, Operation.ALL, Operation.ANY, Operation.UNKNOWN):
             node.permit(acl(other))
@@ -136,7 +103,7 @@ def test_nothing_a_controller_offers_is_left_out() -> None:
 # ------------------------------------------------------------------------------------------------------ passed on
 
 
-def passed_on(node: Node, carrier: Principal, who: Principal, name: str) -> tuple[ErrorCode, ErrorCode | None]:
+def passed_on(node: GuardedNode, carrier: Principal, who: Principal, name: str) -> tuple[ErrorCode, ErrorCode | None]:
     """What becomes of the envelope, and of the topic that is asked for in it."""
     version = 7
     header = RequestHeader(request_api_key=19, request_api_version=version, correlation_id=3, client_id="c").encode(
@@ -157,7 +124,7 @@ def passed_on(node: Node, carrier: Principal, who: Principal, name: str) -> tupl
     return ErrorCode.NONE, error_code(inner.topics[0].error_code)
 
 
-def test_what_is_passed_on_is_decided_by_whose_it_is(node: Node) -> None:
+def test_what_is_passed_on_is_decided_by_whose_it_is(node: GuardedNode) -> None:
     refused = ErrorCode.CLUSTER_AUTHORIZATION_FAILED, None
     assert passed_on(node, JAN, user("admin"), "a") == refused
     assert passed_on(node, user("admin"), JAN, "a") == (ErrorCode.NONE, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -170,7 +137,7 @@ def test_what_is_passed_on_is_decided_by_whose_it_is(node: Node) -> None:
     assert passed_on(node, user("admin"), JAN, "b") == (ErrorCode.NONE, ErrorCode.NONE)
 
 
-def test_nobody_passes_for_the_node_itself(node: Node) -> None:
+def test_nobody_passes_for_the_node_itself(node: GuardedNode) -> None:
     twin = Principal(THIS_NODE.kind, THIS_NODE.name)
     assert passed_on(node, user("admin"), twin, "a") == (ErrorCode.NONE, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     assert passed_on(node, twin, user("admin"), "a")[0] is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
@@ -179,13 +146,13 @@ def test_nobody_passes_for_the_node_itself(node: Node) -> None:
 # ------------------------------------------------------------------------------------------- for every listener
 
 
-def authorization(node: Node) -> Authorization:
+def authorization(node: GuardedNode) -> Authorization:
     found = node.node.services.authorization
     assert found is not None
     return found
 
 
-def test_until_the_rules_are_known_only_super_users_are_let_in(node: Node) -> None:
+def test_until_the_rules_are_known_only_super_users_are_let_in(node: GuardedNode) -> None:
     node.permit(acl(Operation.DESCRIBE))
     request, version = latest(ApiKey.DESCRIBE_QUORUM)
     assert authorization(node).is_ready
@@ -195,7 +162,7 @@ def test_until_the_rules_are_known_only_super_users_are_let_in(node: Node) -> No
     assert answers[1] not in (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
-def test_a_change_holds_for_the_next_request(node: Node) -> None:
+def test_a_change_holds_for_the_next_request(node: GuardedNode) -> None:
     request = MetadataRequest(topics=[MetadataRequestTopic(name="t")], allow_auto_topic_creation=False)
 
     def code() -> ErrorCode:
@@ -210,7 +177,7 @@ def test_a_change_holds_for_the_next_request(node: Node) -> None:
     assert code() is ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
-def test_decisions_are_told_to_who_asks_for_it(node: Node, caplog: pytest.LogCaptureFixture) -> None:
+def test_decisions_are_told_to_who_asks_for_it(node: GuardedNode, caplog: pytest.LogCaptureFixture) -> None:
     named = MetadataRequest(
         topics=[MetadataRequestTopic(name=name) for name in ("a", "b\n2026 forged", "c" * 2000)],
         allow_auto_topic_creation=False,
