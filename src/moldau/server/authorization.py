@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from moldau.config.definition import ConfigError
@@ -37,6 +37,7 @@ audit.setLevel(logging.WARNING)
 _TRACE: Final = 5
 # Names come from requests: characters of one that a line shows.
 _LONGEST_NAME: Final = 300
+_NONE: Final[frozenset[str]] = frozenset()
 
 TOPIC: Final = ResourceType.TOPIC
 GROUP: Final = ResourceType.GROUP
@@ -266,6 +267,15 @@ class Denied:
 
     def among(self, names: Iterable[str]) -> set[str]:
         return {name for name in names if name in self} if self else set()
+
+
+def denied_names(
+    context: RequestContext, operation: Operation, resource_type: ResourceType, *, quiet: bool = False
+) -> Container[str]:
+    """The same where there may be very many names: without an authorizer none of them costs anything."""
+    if context.services.authorization is None:
+        return _NONE
+    return Denied(context, operation, resource_type, quiet=quiet)
 
 
 def visible_topics(context: RequestContext) -> Callable[[frozenset[str]], frozenset[str]] | None:

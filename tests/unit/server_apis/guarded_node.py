@@ -1,4 +1,4 @@
-"""A node with an authorizer in this process, asked by whomever a test says, at the listener of a broker or controller."""
+"""A node with an authorizer in this process, asked by whomever a test says, as a broker or as a controller."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from moldau.protocol.messages.describe_topic_partitions import (
 from moldau.security.acl import Operation
 from moldau.server.apis.authorized_operations import topic_operations
 from moldau.server.apis.cluster_view import offline_replicas
-from moldau.server.authorization import TOPIC, Denied, refusal
+from moldau.server.authorization import TOPIC, denied_names, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.slicing import Work
@@ -33,7 +33,7 @@ def describe_topic_partitions(
     context: RequestContext, request: DescribeTopicPartitionsRequest
 ) -> Work[DescribeTopicPartitionsResponse]:
     image = context.services.metadata.image
-    denied = Denied(context, Operation.DESCRIBE, TOPIC, quiet=not request.topics)
+    denied = denied_names(context, Operation.DESCRIBE, TOPIC, quiet=not request.topics)
     refused: list[str] = []
     names = []
     for name in _asked(request, image):

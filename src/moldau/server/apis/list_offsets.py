@@ -22,7 +22,7 @@ from moldau.protocol.messages.list_offsets import (
 )
 from moldau.replica.partition import Partition
 from moldau.security.acl import Operation
-from moldau.server.authorization import TOPIC, Denied, refusal
+from moldau.server.authorization import TOPIC, denied_names, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.slicing import Work
@@ -81,7 +81,7 @@ def list_offsets(
             key = (topic.name, partition.partition_index)
             (twice if key in asked else asked).add(key)
             yield
-    denied = Denied(context, Operation.DESCRIBE, TOPIC)
+    denied = denied_names(context, Operation.DESCRIBE, TOPIC)
     response = ListOffsetsResponse()
     questions: list[_Question] = []
     for topic in request.topics:

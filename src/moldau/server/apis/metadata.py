@@ -36,7 +36,7 @@ from moldau.protocol.wire import Writer
 from moldau.security.acl import Operation
 from moldau.server.apis.authorized_operations import NOT_REQUESTED, cluster_operations, topic_operations
 from moldau.server.apis.cluster_view import alive_brokers, any_broker, offline_replicas
-from moldau.server.authorization import TOPIC, Denied, cluster_allowed, refusal
+from moldau.server.authorization import TOPIC, Denied, cluster_allowed, denied_names, refusal
 from moldau.server.context import RequestContext
 from moldau.server.controller_channel import FORWARDING
 from moldau.server.dispatch import Api
@@ -56,7 +56,7 @@ def metadata(context: RequestContext, request: MetadataRequest) -> Work[Message 
     topics = request.topics
     if topics is None or (context.version == 0 and not topics):
         answer = _Answer(context, request, image)
-        hidden = Denied(context, Operation.DESCRIBE, TOPIC, quiet=True)
+        hidden = denied_names(context, Operation.DESCRIBE, TOPIC, quiet=True)
         for known in list(image.topics.by_name.values()):
             if known.name in hidden:
                 yield
@@ -70,7 +70,7 @@ def metadata(context: RequestContext, request: MetadataRequest) -> Work[Message 
                     ErrorCode.INVALID_REQUEST, f"Topics cannot be asked for by id in version {context.version}."
                 )
             yield
-    denied = Denied(context, Operation.DESCRIBE, TOPIC)
+    denied = denied_names(context, Operation.DESCRIBE, TOPIC)
     ids = yield from distinct(topic.topic_id for topic in topics if topic.topic_id != ZERO_UUID)
     if ids:
         answer = _Answer(context, request, image)
@@ -100,7 +100,7 @@ def _by_names(
     request: MetadataRequest,
     names: Sequence[str],
     refused: Callable[[str], int],
-    denied: Denied,
+    denied: Container[str],
 ) -> Work[Message]:
     """`refused` says why a topic could not be created, where that was tried; of `denied` nothing is told."""
     answer = _Answer(context, request, context.services.metadata.image)
@@ -137,7 +137,7 @@ def _create_and_respond(
     names: list[str],
     missing: list[str],
     unwanted: dict[str, int],
-    denied: Denied,
+    denied: Container[str],
 ) -> Deferred[Message]:
     creation = CreateTopicsRequest(
         topics=[_creatable(context, name) for name in missing], timeout_ms=context.services.config.request_timeout_ms
@@ -213,7 +213,7 @@ class _Answer:
         MetadataResponseTopic.write_all(out, (topic,), self._context.version)
         self._topics.append(out.bytes())
 
-    def by_id(self, topic_id: Uuid, denied: Denied) -> Work[None]:
+    def by_id(self, topic_id: Uuid, denied: Container[str]) -> Work[None]:
         topic = self._image.topics.by_id(topic_id)
         if topic is not None and topic.name in denied:
             self.deny(MetadataResponseTopic(error_code=refusal(TOPIC).code, name=None, topic_id=topic_id))
