@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from moldau.config.settings.security import STANDARD_AUTHORIZER
 from moldau.raft.raft_quorum import RaftQuorum
 from moldau.simulation.cluster_scenario import CLUSTER_ID, node_settings
 from moldau.simulation.cluster_weather import USUAL, Weather
@@ -50,6 +51,26 @@ def test_a_broker_of_another_cluster_hears_that_it_is_one() -> None:
             stranger.node.failure
         )
         assert all(other.is_serving for other in others)
+
+
+def test_a_broker_that_is_not_let_in_hears_it() -> None:
+    with World(6) as world:
+        guarded = {
+            "authorizer.class.name": STANDARD_AUTHORIZER,
+            "super.users": "User:ANONYMOUS",
+        }
+        others = [machine(world, number, **guarded) for number in (1, 2)]
+        world.run_until(lambda: all(other.is_serving for other in others), 60.0)
+        for other in others:
+            assert other.node is not None
+            authorization = other.node.services.authorization
+            assert authorization is not None
+            authorization.authorizer.super_users = frozenset()
+        stranger = machine(world, 9, **{"process.roles": "broker", "listeners": "PLAINTEXT://node-9:9092"})
+        stranger.expects_failure = True
+        world.run_until(lambda: stranger.has_ended, 70.0)
+        assert stranger.node is not None
+        assert "does not let this node in (CLUSTER_AUTHORIZATION_FAILED)" in str(stranger.node.failure)
 
 
 def test_one_that_finds_a_leader_in_time_stays() -> None:
