@@ -215,7 +215,8 @@ def raw_fetch(services: Services) -> RawHandler:
             partitions,
             forgotten,
             uses_topic_ids=version >= 13,
-            privileged=replica_id >= 0,
+            # Who only says to be a broker takes nobody's place.
+            privileged=replica_id >= 0 and denied is None,
             now_ms=int(services.runtime.clock.monotonic() * 1000),
         )
         call = FetchCall(
@@ -295,14 +296,15 @@ def fetch(context: RequestContext, request: FetchRequest) -> Work[FetchResponse 
         forgotten += [(absent.topic_id if version >= 13 else absent.topic, index) for index in absent.partitions]
         yield
     services = context.services
-    context.connection.is_follower = replica_id >= 0
+    denied = _denied(context, replica_id)
+    is_follower = context.connection.is_follower = replica_id >= 0 and denied is None
     session = services.fetch_sessions.begin(
         request.session_id,
         request.session_epoch,
         partitions,
         forgotten,
         uses_topic_ids=version >= 13,
-        privileged=replica_id >= 0,
+        privileged=is_follower,
         now_ms=int(services.runtime.clock.monotonic() * 1000),
         distinct=True,
     )
@@ -316,7 +318,7 @@ def fetch(context: RequestContext, request: FetchRequest) -> Work[FetchResponse 
         replica_id=replica_id,
         broker_epoch=broker_epoch,
         rack=request.rack_id,
-        denied=_denied(context, replica_id),
+        denied=denied,
     )
 
     def answer() -> Work[FetchResponse | Deferred[FetchResponse]]:
