@@ -35,6 +35,7 @@ from moldau.replica.appends import Appends
 from moldau.replica.manager import ReplicaManager
 from moldau.replica.replication import Replication
 from moldau.runtime.ports import FileSlice
+from moldau.security.principal import ANONYMOUS
 from moldau.server.apis.fetch import fetch, raw_fetch
 from moldau.server.apis.list_offsets import list_offsets
 from moldau.server.context import RequestContext, Services
@@ -69,6 +70,9 @@ class Parked:
     """The connection a request came on, as far as a handler sees it."""
 
     listener_name = "PLAINTEXT"
+    principal = ANONYMOUS
+    client_id = "test"
+    is_follower = False
 
     def gives_way(self, answer_early: Any) -> None:
         """Nothing comes behind it here."""
