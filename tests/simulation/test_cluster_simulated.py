@@ -34,6 +34,7 @@ FAILED_ONCE = {
 FAILED_ONCE_LONG = {
     "a broker that is cut off refuses for a deleted topic, by the settings that one had": (10005,),
     "a broker that is cut off shows what a deleted topic held": (20016,),
+    "a broker that is cut off names a topic by the id it had in an earlier life": (20260,),
     "a node that ended by itself, and was started again on the full disk": (20094,),
 }
 

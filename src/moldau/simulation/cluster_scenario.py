@@ -337,10 +337,11 @@ def _creating(name: str, partitions: int, configs: Mapping[str, str]) -> Convers
     yield from retrying(lambda: _known(name), final=())
 
 
-def _deleting(name: str) -> Conversation[None]:
-    """By its id: a request that was held up somewhere must not delete the next topic of that name."""
-    known = yield from retrying(lambda: _id_of(name), final=())
-    request = DeleteTopicsRequest(topics=[DeleteTopicState(name=None, topic_id=known)], timeout_ms=10_000)
+def _deleting(name: str, topic_id: Uuid) -> Conversation[None]:
+    """By its id: a request that was held up somewhere must not delete the next topic of that name. A broker that is cut
+    off may still know the last one."""
+    yield from retrying(lambda: _known_as(name, topic_id), final=())
+    request = DeleteTopicsRequest(topics=[DeleteTopicState(name=None, topic_id=topic_id)], timeout_ms=10_000)
     failures = 0
     while True:
         try:
@@ -354,9 +355,10 @@ def _deleting(name: str) -> Conversation[None]:
         failures += 1
 
 
-def _id_of(name: str) -> Conversation[Uuid]:
+def _known_as(name: str, topic_id: Uuid) -> Conversation[None]:
     view: ClusterView = yield Learn([name], anew=True)
-    return view.topic(name).id
+    if view.topic(name).id != topic_id:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"{name} is still the topic of an earlier life.")
 
 
 def _known(name: str) -> Conversation[None]:

@@ -18,7 +18,7 @@ from moldau.errors import ErrorCode, KafkaError
 from moldau.simulation.chance import SeededRandom
 from moldau.simulation.ledger import Broken, Ledger
 from moldau.simulation.workload import Producer, Rhythm, read_back_of
-from moldau.types import ZERO_UUID, TopicPartition
+from moldau.types import ZERO_UUID, TopicPartition, Uuid
 
 TOPIC: Final = "reborn"
 WHERE: Final = TopicPartition(TOPIC, 0)
@@ -38,7 +38,7 @@ class Reborn:
         self,
         chance: SeededRandom,
         create: Callable[[str, int, dict[str, str]], Conversation[None]],
-        delete: Callable[[str], Conversation[None]],
+        delete: Callable[[str, Uuid], Conversation[None]],
         away: Callable[[], bool] = lambda: True,
         rhythm: Rhythm | None = None,
     ) -> None:
@@ -66,7 +66,7 @@ class Reborn:
                     if self._away():
                         break
                     yield from self._rhythm.rest(2)
-                yield from self._delete(TOPIC)
+                yield from self._delete(TOPIC, self._last_id)
 
     def _live(self, name: str) -> Conversation[None]:
         self._deleted_up_to = 0

@@ -99,7 +99,7 @@ class DurableScenario:
         self._requests = requests
         self._cuts_left = power_cuts
         self._in_trouble = False
-        self._reborn = Reborn(self._chance.fork("reborn"), self._creating, self._deleting)
+        self._reborn = Reborn(self._chance.fork("reborn"), self._creating, lambda name, _topic_id: self._deleting(name))
 
     def run(self) -> Report:
         world, machine = self._world, self._machine

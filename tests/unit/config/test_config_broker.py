@@ -80,7 +80,6 @@ def test_settings_without_effect_are_told():
         "share.coordinator.state.topic.min.isr",
     ]
     assert BrokerConfig.parse({"quota.window.num": "5", "ssl.keystore.location": "/k"}).remarks == (
-        "quota.window.num has no effect here: quotas are not built",
         "ssl.keystore.location has no effect here: TLS is not built, and no listener offers it",
     )
     assert BrokerConfig.parse({"rsm.config.bucket": "b"}).remarks == (
