@@ -97,11 +97,11 @@ def mapped(source: Deferred[T], change: Callable[[T], U]) -> Deferred[U]:
     return answer
 
 
-def chained(first: Deferred[None], then: Callable[[], Deferred[T]]) -> Deferred[T]:
+def chained(first: Deferred[U], then: Callable[[], Deferred[T]]) -> Deferred[T]:
     """What `then` answers, once the first is there; if that fails, `then` is never asked."""
     answer: Deferred[T] = Deferred()
 
-    def settled(_: None, error: BaseException | None) -> None:
+    def settled(_: U | None, error: BaseException | None) -> None:
         if error is None:
             pass_on(then(), answer)
         else:

@@ -91,8 +91,10 @@ class BrokerConfig(
             if name.startswith(_LISTENER_PREFIX):
                 setting = listener_setting(name)
                 overrides[name.lower()] = setting.parse(text)
-                if setting.name not in OF_A_LISTENER:
-                    reason = setting.no_effect or "all listeners share this setting"
+                reason = setting.no_effect or (
+                    None if _is_of_a_listener(setting) else "all listeners share this setting"
+                )
+                if reason is not None:
                     remarks.append(f"{name} has no effect here: {reason}")
                 continue
             if name.startswith(PLUGIN_PREFIXES):
@@ -145,7 +147,7 @@ class BrokerConfig(
                 else:
                     taken[name] = waiting.pop(name)
                     progress = True
-        return config, [f"{name}={waiting[name]} is not taken over: {refusals[name]}" for name in waiting]
+        return config, [f"{_shown(name, text)} is not taken over: {refusals[name]}" for name, text in waiting.items()]
 
     def for_listener(self, setting: Setting[T], listener: str, mechanism: str | None = None) -> T:
         """A setting as it counts on one listener, and there for one SASL mechanism."""
@@ -157,6 +159,10 @@ class BrokerConfig(
                 return overrides[name]
         value: T = self.__dict__[setting.attribute]
         return value
+
+    def is_set_for(self, setting: Setting[Any], listener: str) -> bool:
+        """Whether one listener has a value of its own."""
+        return f"{_LISTENER_PREFIX}{listener}.{setting.name}".lower() in self.__dict__["_listener_overrides"]
 
     def log_defaults(self) -> LogConfig:
         """What a topic's settings are where it has none of its own."""
@@ -268,6 +274,20 @@ def broker_setting(name: str) -> Setting[Any]:
     if reason is not None:
         raise ConfigError(f"{name} cannot be set: {reason}")
     raise ConfigError(f"{name} is not a setting of this broker" + _hint(name))
+
+
+def _shown(name: str, text: str) -> str:
+    """A setting for the log, without what is secret."""
+    try:
+        setting = listener_setting(name) if name.startswith(_LISTENER_PREFIX) else broker_setting(name)
+    except ConfigError:
+        return name
+    return name if setting.sensitive else f"{name}={text}"
+
+
+def _is_of_a_listener(setting: Setting[Any]) -> bool:
+    """Whether a listener may have a value of its own that counts there."""
+    return setting.name in OF_A_LISTENER or setting.name.startswith("ssl.")
 
 
 def is_foreign(name: str) -> bool:

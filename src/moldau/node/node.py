@@ -22,10 +22,12 @@ from moldau.controller.controller import Controller
 from moldau.deferred import Deferred, ready, settle
 from moldau.errors import MoldauError
 from moldau.links.peers import Peers
+from moldau.links.security import Security
 from moldau.metadata.loader import MetadataLoader
 from moldau.node.bootstrap import read_bootstrap
 from moldau.node.broker import Broker
 from moldau.node.identity import NodeError, cluster_id_of
+from moldau.node.peer_security import called_listeners, security_towards_brokers, security_towards_controllers
 from moldau.node.quorum import VotersOfQuorum, controller_endpoints, make_quorum
 from moldau.raft.snapshot_generator import SnapshotGenerator
 from moldau.runtime.ports import Runtime
@@ -37,6 +39,7 @@ from moldau.server.controller_channel import ControllerChannel
 from moldau.server.controller_lifecycle import ControllerLifecycle
 from moldau.server.dispatch import DispatchTable
 from moldau.server.dynamic_config import DynamicConfig
+from moldau.server.listener_tls import TlsListeners
 from moldau.server.socket_server import SocketServer
 from moldau.slicing import Slicer, Work
 from moldau.storage.log_manager import LogManager
@@ -71,26 +74,19 @@ class Node:
         self._is_loaded = False
         self.failure: MoldauError | None = None
         for endpoint in (*config.broker_endpoints, *config.controller_endpoints):
-            if endpoint.security_protocol is not SecurityProtocol.PLAINTEXT:
-                raise NodeError(
-                    f"The listener {endpoint} needs {endpoint.security_protocol.name}, only PLAINTEXT is built."
-                )
+            if endpoint.security_protocol not in (SecurityProtocol.PLAINTEXT, SecurityProtocol.SSL):
+                raise NodeError(f"The listener {endpoint} needs {endpoint.security_protocol.name}, which is not built.")
         clock, loop, random = runtime.clock, runtime.loop, runtime.random
         self.cluster_id = cluster_id_of(config, runtime.disk, random, cluster_id)
         self.logs = LogManager(
             config, runtime.disk, clock, random, cluster_id=self.cluster_id, loop=loop, workers=runtime.workers
         )
         self.slicer = Slicer(loop, clock)
-        # Talks to nobody unless there is somebody: a standalone node opens no connection.
-        self.peers = Peers(
-            clock,
-            loop,
-            runtime.network,
-            random,
-            f"node-{config.node_id}",
-            connect_timeout=config.socket_connection_setup_timeout_ms / 1000,
-        )
-        self.quorum = make_quorum(config, runtime, self.peers, self._fail)
+        self.tls = TlsListeners(config, runtime, called_listeners(config))
+        # They talk to nobody unless there is somebody: a standalone node opens no connection.
+        self.controllers = self._peers(security_towards_controllers(config, self.tls))
+        self.brokers = self._peers(security_towards_brokers(config, self.tls))
+        self.quorum = make_quorum(config, runtime, self.controllers, self._fail)
         self.metadata = MetadataLoader(self._fail)
         self.snapshots = SnapshotGenerator(self.quorum, config, loop, runtime.workers)
         self.services = self._services()
@@ -100,7 +96,7 @@ class Node:
             self._controller_table,
             self.quorum,
             controller_endpoints(config, self.metadata, self.quorum),
-            self.peers,
+            self.controllers,
             clock,
             loop,
             random,
@@ -119,7 +115,7 @@ class Node:
                 bootstrap=read_bootstrap(runtime.disk, config.metadata_log_directory),
                 quorum_features=VotersOfQuorum(self.quorum),
             )
-        self.broker = Broker(self.services, self.metadata, self.peers, self._fail) if config.is_broker else None
+        self.broker = Broker(self.services, self.metadata, self.brokers, self._fail) if config.is_broker else None
         self.server = SocketServer(config, runtime, self.services)
         self.services.client_quotas.connection_rates_changed = self.server.limit_addresses
         if self.broker is not None:
@@ -129,6 +125,18 @@ class Node:
             self.transaction_markers, self.producer_ids = self.broker.transaction_markers, self.broker.producer_ids
             self.upkeep, self.cleaner = self.broker.upkeep, self.broker.cleaner
             self.housekeeping, self.deleted_topics = self.broker.housekeeping, self.broker.deleted_topics
+
+    def _peers(self, security: Security) -> Peers:
+        runtime, config = self._runtime, self._config
+        return Peers(
+            runtime.clock,
+            runtime.loop,
+            runtime.network,
+            runtime.random,
+            f"node-{config.node_id}",
+            connect_timeout=config.socket_connection_setup_timeout_ms / 1000,
+            security=security,
+        )
 
     def _services(self) -> Services:
         services = Services()
@@ -140,6 +148,7 @@ class Node:
         services.metadata = self.metadata
         services.logs = self.logs
         services.quorum = self.quorum
+        services.tls = self.tls
         services.controller = None
         services.authorization = authorization_of(self._config, self.metadata)
         services.client_quotas = quotas_of(self._config, self._runtime.clock)
@@ -157,11 +166,11 @@ class Node:
             self.logs.open()
             # Bound before the quorum is joined: others may call as soon as they hear of this node.
             for endpoint in self._config.controller_endpoints:
-                self.server.bind(endpoint, self._controller_table)
+                self.server.bind(endpoint, self._controller_table, self.tls.of(endpoint.name))
             if self.broker is not None:
                 table = DispatchTable(BROKER_APIS, self.services)
                 for endpoint in self._config.broker_endpoints:
-                    self.server.bind(endpoint, table)
+                    self.server.bind(endpoint, table, self.tls.of(endpoint.name))
             self._join_quorum()
             self.server.serve(self._config.controller_endpoints)
             caught_up = self._caught_up()
@@ -179,7 +188,9 @@ class Node:
         self.quorum.register(self.channel)
         replicas = None if self.broker is None else self.broker.replicas
         self.metadata.add_publisher(
-            DynamicConfig(self._config, self.services, None if replicas is None else replicas.defaults_changed)
+            DynamicConfig(
+                self._config, self.services, None if replicas is None else replicas.defaults_changed, self.tls
+            )
         )
         if self.services.authorization is None:
             self.metadata.add_publisher(UnusedRules())
@@ -358,7 +369,7 @@ class Node:
         if not self._is_loaded:
             # Not all logs have been opened and repaired: nothing may say that this was a clean stop.
             self.logs.abandon()
-            self.peers.close()
+            self._close_peers()
             done()
             return
         closing = self.logs.close_on(self._runtime.workers)
@@ -366,11 +377,15 @@ class Node:
 
         def closed(_value: None, _error: BaseException | None) -> None:
             hurry.cancel()
-            self.peers.close()
+            self._close_peers()
             done()
 
         limit = _CLOSE_SECONDS + _HURRY_SECONDS
         self._within(limit, closing, "the disk does not answer; the next start will check the logs").then(closed)
+
+    def _close_peers(self) -> None:
+        self.controllers.close()
+        self.brokers.close()
 
     def _closing(self) -> list[Callable[[], None]]:
         """What ends before the logs do, in order."""

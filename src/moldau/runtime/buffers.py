@@ -16,6 +16,9 @@ from typing import Final
 # What one read may take from one connection: the unit of fairness.
 SHARED_SIZE: Final = 256 * 1024
 
+# What TLS takes from a socket at once. OpenSSL keeps memory for the most it was ever given, for each connection.
+CIPHERTEXT_SIZE: Final = 64 * 1024
+
 # Frames above this are collected in a pooled buffer; below it, copying the begun frame is cheaper than switching.
 LARGE_FRAME: Final = 128 * 1024
 
@@ -34,6 +37,14 @@ class ReceiveBuffers:
         self._free_bytes = 0
         self._used = 0
         self._waiting: deque[Callable[[], None]] = deque()
+        self._ciphertext: memoryview | None = None
+
+    @property
+    def ciphertext(self) -> memoryview:
+        """What was received and is not decrypted yet, for a moment; made for the first connection with TLS."""
+        if self._ciphertext is None:
+            self._ciphertext = memoryview(bytearray(CIPHERTEXT_SIZE))
+        return self._ciphertext
 
     @property
     def used(self) -> int:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import errno
 import logging
-import os
 import socket
 from collections.abc import Callable
-from select import EPOLLIN, EPOLLOUT
+from select import EPOLLIN
 from types import ModuleType
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from moldau import _speed
 from moldau.runtime.buffers import ReceiveBuffers
-from moldau.runtime.channel import Channel, PlainChannel
-from moldau.runtime.ports import Receiver, Runs, SocketOptions, Tls, Transport, Workers
+from moldau.runtime.channel import PlainChannel
+from moldau.runtime.connector import Connector
+from moldau.runtime.ports import Receiver, Runs, SocketOptions, Tls, TlsRules, Transport, Workers
 from moldau.runtime.reactor import Reactor, Timer
+from moldau.runtime.sockets import listening_socket, plain_address
 from moldau.runtime.transport import FramedTransport
+
+if TYPE_CHECKING:
+    import ssl
+
+    from moldau.runtime.tls_handshake import Admissions
 
 if _speed.COMPILED:
     from moldau._speed.express import Express
@@ -37,9 +43,6 @@ _KEPT_AT_LEAST: Final = 32
 _KEPT_AT_MOST: Final = 1000
 _HOW_TO_RAISE: Final = "raise the limit of open files (ulimit -n, or LimitNOFILE in a systemd unit)"
 
-_Address: TypeAlias = tuple[Any, ...]
-_Candidate: TypeAlias = tuple[int, _Address]
-
 _DEFAULT_OPTIONS: Final = SocketOptions()
 
 
@@ -59,6 +62,7 @@ class EpollNetwork:
         self.express = loop.express = Express(self._buffers.shared, loop.hand_over) if _speed.COMPILED else None
         self._transports: set[FramedTransport] = set()
         self._listeners: set[TcpListener] = set()
+        self._admissions: Admissions | None = None
 
     @property
     def buffers(self) -> ReceiveBuffers:
@@ -76,8 +80,9 @@ class EpollNetwork:
         max_frame: int,
         options: SocketOptions = _DEFAULT_OPTIONS,
         runs: Runs | None = None,
+        tls: Callable[[], ssl.SSLContext] | None = None,
     ) -> TcpListener:
-        listener = TcpListener(self, _listening_socket(host, port, options), accept, max_frame, runs)
+        listener = TcpListener(self, listening_socket(host, port, options), accept, max_frame, runs, tls)
         self._listeners.add(listener)
         return listener
 
@@ -90,12 +95,20 @@ class EpollNetwork:
         max_frame: int,
         tls: Tls | None = None,
     ) -> FramedTransport:
-        kind = FramedTransport if tls is None else _secure().SecureTransport
+        kind = FramedTransport if tls is None else _tls().SecureTransport
         transport = kind(self._loop, self._buffers, (host, port), max_frame, self._transports.discard)
         transport.attach(receiver(transport))
         self._transports.add(transport)
-        _Connector(self._loop, transport, tls).resolve(host, port, self._workers)
+        Connector(self._loop, transport, tls, self._buffers).resolve(host, port, self._workers)
         return transport
+
+    def secure(self, rules: TlsRules, *, accepting: bool) -> ssl.SSLContext:
+        context: ssl.SSLContext = _tls_context().make_context(rules, accepting=accepting)
+        return context
+
+    def shake_hands(self, accepting: TlsRules, calling: TlsRules) -> str | None:
+        refusal: str | None = _tls_context().shake_hands(accepting, calling)
+        return refusal
 
     def close(self) -> None:
         """Drops everything at once; a node that wants to finish its work has done so before."""
@@ -114,8 +127,10 @@ class EpollNetwork:
         accept: Callable[[Transport], Receiver | None],
         max_frame: int,
         runs: Runs | None,
+        tls: Callable[[], ssl.SSLContext] | None,
     ) -> None:
-        transport = FramedTransport(self._loop, self._buffers, peer, max_frame, self._transports.discard)
+        kind = FramedTransport if tls is None else _tls().SecureTransport
+        transport = kind(self._loop, self._buffers, peer, max_frame, self._transports.discard)
         transport.local = local
         receiver: Receiver | None = None
         try:
@@ -128,9 +143,33 @@ class EpollNetwork:
         connected.setblocking(False)
         transport.attach(receiver)
         self._transports.add(transport)
+        # Who is turned away by a receiver of another kind is not worth a handshake.
+        if tls is not None and hasattr(receiver, "secured"):
+            self._admit(connected, tls(), transport, receiver)
+            return
         transport.established(connected.fileno(), PlainChannel(connected), local)
         if runs is not None and self.express is not None:
             self.express.add(connected.fileno(), transport, receiver, runs.of(receiver))
+
+    def _admit(
+        self, connected: socket.socket, context: ssl.SSLContext, transport: FramedTransport, receiver: Any
+    ) -> None:
+        """The handshake comes first. The express way reads sockets by itself, so it is not for those with TLS."""
+        if self._admissions is None:
+            self._admissions = _tls_handshake().Admissions(self._loop, self._buffers.ciphertext)
+
+        def done(channel: Any, reason: str) -> None:
+            if channel is None:
+                transport.abort(reason)
+                return
+            transport.on_abandon(channel.close)
+            refusal = receiver.secured(channel.peer_certificate)
+            if refusal is not None:
+                transport.abort(refusal)
+            elif transport.connecting:
+                transport.established(connected.fileno(), channel, transport.local)
+
+        transport.on_abandon(self._admissions.begin(connected, context, done).abandon)
 
     def listener_closed(self, listener: TcpListener) -> None:
         self._listeners.discard(listener)
@@ -148,13 +187,15 @@ class TcpListener:
         accept: Callable[[Transport], Receiver | None],
         max_frame: int,
         runs: Runs | None,
+        tls: Callable[[], ssl.SSLContext] | None,
     ) -> None:
-        self.address = _plain_address(listening.getsockname())
+        self.address = plain_address(listening.getsockname())
         self._network = network
         self._socket = listening
         self._accept = accept
         self._max_frame = max_frame
         self._runs = runs
+        self._tls = tls
         self._retry: Timer | None = None
         self._exhausted = False
         self._paused = False
@@ -206,7 +247,7 @@ class TcpListener:
                 continue
             self._exhausted = False
             self._network.accepted(
-                connected, _plain_address(address), self.address, self._accept, self._max_frame, self._runs
+                connected, plain_address(address), self.address, self._accept, self._max_frame, self._runs, self._tls
             )
 
     def _wait_for_descriptors(self, error: OSError) -> None:
@@ -232,144 +273,26 @@ class TcpListener:
         self._update_interest()
 
 
-class _Connector:
-    """Finds the addresses of a host and tries them in turn until one answers."""
-
-    def __init__(self, loop: Reactor, transport: FramedTransport, tls: Tls | None) -> None:
-        self._loop = loop
-        self._transport = transport
-        self._tls = tls
-        self._candidates: list[_Candidate] = []
-        self._socket: socket.socket | None = None
-        self._failure = "the name has no address"
-
-    def resolve(self, host: str, port: int, workers: Callable[[], Workers] | None) -> None:
-        try:
-            self._found(_addresses(host, port, socket.AI_NUMERICHOST), None)
-            return
-        except OSError:
-            pass  # a name, not an address
-        if workers is not None:
-            workers().submit(lambda: _addresses(host, port), self._found)
-            return
-        try:
-            self._found(_addresses(host, port), None)
-        except OSError as error:
-            self._found(None, error)
-
-    def _found(self, candidates: list[_Candidate] | None, error: BaseException | None) -> None:
-        if error is not None:
-            self._failure = getattr(error, "strerror", None) or str(error)
-        self._candidates = candidates or []
-        # Later, so that the caller of `connect` has its transport in hand before anything is reported.
-        self._loop.call_soon(self._try_next)
-
-    def _try_next(self) -> None:
-        while self._transport.connecting:
-            if not self._candidates:
-                self._transport.abort(self._failure)
-                return
-            family, address = self._candidates.pop(0)
-            connecting = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-            connecting.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            code = connecting.connect_ex(address)
-            if code in (0, errno.EINPROGRESS):
-                self._socket = connecting
-                self._loop.register(connecting.fileno(), self._on_event, EPOLLOUT)
-                self._transport.on_abandon(self._abandon)
-                return
-            self._failure = os.strerror(code)
-            connecting.close()
-
-    def _on_event(self, _events: int) -> None:
-        connecting = self._socket
-        assert connecting is not None
-        code = connecting.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        self._loop.unregister(connecting.fileno())
-        self._socket = None
-        if code:
-            self._failure = os.strerror(code)
-            connecting.close()
-            self._try_next()
-            return
-        local = _plain_address(connecting.getsockname())
-        if self._tls is None:
-            self._transport.established(connecting.fileno(), PlainChannel(connecting), local)
-        else:
-            self._secure(connecting, local, self._tls)
-
-    def _secure(self, connected: socket.socket, local: tuple[str, int], tls: Tls) -> None:
-        def done(channel: Channel | None, reason: str) -> None:
-            if channel is None:
-                self._transport.abort(reason)
-            else:
-                self._transport.established(connected.fileno(), channel, local)
-
-        handshake = _secure().Handshake(self._loop, connected, tls, done)
-        if self._transport.connecting:
-            self._transport.on_abandon(handshake.abandon)
-
-    def _abandon(self) -> None:
-        """The transport was closed before the connection stood."""
-        if self._socket is not None:
-            self._loop.unregister(self._socket.fileno())
-            self._socket.close()
-            self._socket = None
-
-
 def _kept(descriptors: int) -> int:
     return min(max(descriptors // _KEPT_SHARE, _KEPT_AT_LEAST), _KEPT_AT_MOST, descriptors // 2)
 
 
-def _secure() -> ModuleType:
-    """Loaded by those who use it: for all others TLS is a few milliseconds of every start, for nothing."""
+# Loaded by those who use them: for all others TLS is a few milliseconds of every start, for nothing.
+
+
+def _tls() -> ModuleType:
     import moldau.runtime.tls as tls
 
     return tls
 
 
-def _addresses(host: str, port: int, flags: int = 0) -> list[_Candidate]:
-    """IPv4 first, as Kafka's own clients and brokers prefer it where a name has both."""
-    try:
-        # As bytes, where they are plain: of text Python makes an international name, whose tables it would load for it.
-        name = host.encode() if host.isascii() else host
-        found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=flags)
-    except socket.gaierror:
-        if host != "localhost":
-            raise
-        # A bare container may have no file of hosts; this name means the machine itself everywhere (RFC 6761).
-        return [(socket.AF_INET, ("127.0.0.1", port))]
-    return sorted(((family, address) for family, _, _, _, address in found), key=lambda entry: entry[0])
+def _tls_context() -> ModuleType:
+    import moldau.runtime.tls_context as tls_context
+
+    return tls_context
 
 
-def _listening_socket(host: str, port: int, options: SocketOptions) -> socket.socket:
-    if host:
-        family, address = _addresses(host, port)[0]
-    elif socket.has_dualstack_ipv6():
-        family, address = socket.AF_INET6, ("::", port)
-    else:
-        family, address = socket.AF_INET, ("0.0.0.0", port)
-    listening = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1 if host else 0)
-        # Accepted sockets inherit all of these from the listening one, so they cost nothing per connection.
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        if options.send_buffer is not None:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer)
-        if options.receive_buffer is not None:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, options.receive_buffer)
-        listening.bind(address)
-        listening.listen(options.backlog)
-    except BaseException:
-        listening.close()
-        raise
-    return listening
+def _tls_handshake() -> ModuleType:
+    import moldau.runtime.tls_handshake as tls_handshake
 
-
-def _plain_address(address: _Address) -> tuple[str, int]:
-    """Host and port; an IPv4 peer on a socket for both families looks as it does on one for IPv4."""
-    host: str = address[0]
-    return (host.removeprefix("::ffff:") if "." in host else host), address[1]
+    return tls_handshake

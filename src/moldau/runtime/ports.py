@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# What a handshake goes by; made by `Network.secure`, and looked into by nobody else.
+TlsContext: TypeAlias = "ssl.SSLContext"
+
 
 class Clock(Protocol):
     def now_ms(self) -> int:
@@ -250,6 +253,14 @@ class OwningReceiver(Receiver, Protocol):
         ...
 
 
+class SecuredReceiver(Receiver, Protocol):
+    """The receiver of a connection that begins with a TLS handshake."""
+
+    def secured(self, certificate: bytes | None) -> str | None:
+        """The handshake is over: the certificate the peer has shown and we believe, in DER. A reason to refuse it."""
+        ...
+
+
 @dataclass(slots=True, frozen=True)
 class SocketOptions:
     """What a listener's sockets are set to; None leaves the operating system's own choice."""
@@ -266,9 +277,33 @@ class Tls:
     `failure` says why TLS itself was refused (a certificate, a version), which no further try will mend.
     """
 
-    context: ssl.SSLContext
+    context: TlsContext
     server_name: str | None = None
     failure: str | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class TlsKey:
+    """A private key, perhaps locked with a password, and the certificates that vouch for it, its own first: all PEM."""
+
+    key: str
+    chain: str
+    password: str = ""
+
+    def __repr__(self) -> str:
+        return f"TlsKey([hidden], {self.chain!r})"
+
+
+@dataclass(slots=True, frozen=True)
+class TlsRules:
+    """What one end of TLS shows of itself, whom it believes and what it speaks."""
+
+    keys: tuple[TlsKey, ...] = ()
+    trusted: str | None = None  # certificates in PEM; None for those the operating system trusts
+    versions: tuple[str, str] = ("TLSv1.2", "TLSv1.3")
+    ciphers: tuple[str, ...] = ()  # by their names in the standards; none named means the library's choice
+    client_auth: str = "none"  # or requested, or required
+    checks_name: bool = True
 
 
 class Listener(Protocol):
@@ -325,8 +360,11 @@ class Network(Protocol):
         max_frame: int,
         options: SocketOptions = SocketOptions(),  # noqa: B008  frozen
         runs: Runs | None = None,
+        tls: Callable[[], TlsContext] | None = None,
     ) -> Listener:
         """`accept` is called per connection; None refuses it. A frame over `max_frame` bytes closes its connection.
+
+        `tls` gives the rules for the next connection, as `secure` made them; its receiver is a `SecuredReceiver`.
 
         A network that can may write plain records itself, through `runs`; all others hand up every frame.
 
@@ -344,6 +382,15 @@ class Network(Protocol):
         tls: Tls | None = None,
     ) -> Transport:
         """Starts connecting; what is sent before it is established waits. Failure arrives as `closed(reason)`."""
+        ...
+
+    def secure(self, rules: TlsRules, *, accepting: bool) -> TlsContext:
+        """TLS by these rules, at the accepting end or the calling one; ValueError says why that cannot be. Takes some
+        milliseconds, and may be called by a worker."""
+        ...
+
+    def shake_hands(self, accepting: TlsRules, calling: TlsRules) -> str | None:
+        """Why these two ends would not understand each other, if so; names are not checked. For workers too."""
         ...
 
     def limit_receive_memory(self, limit: int | None) -> None:

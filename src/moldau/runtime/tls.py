@@ -1,4 +1,4 @@
-"""TLS beneath the frames: a handshake before a connection counts as established, then a channel that en- and decrypts.
+"""TLS beneath the frames: a channel that en- and decrypts, once the handshake (`tls_handshake`) is done.
 
 The `ssl` module works on memory here, never on the socket. So one read of the socket brings many TLS records, and what
 the socket does not take stays with us. Two things follow from that, and each has its place below. Bytes that were
@@ -12,16 +12,15 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
-from collections.abc import Callable
-from select import EPOLLIN, EPOLLOUT
+from select import EPOLLIN
 from typing import Final
 
-from moldau.runtime.ports import Tls
-from moldau.runtime.reactor import Reactor
+from moldau.runtime.tls_context import Context
 from moldau.runtime.transport import FramedTransport
 from moldau.types import Buffer
 
-_READ_BYTES: Final = 256 * 1024
+# How often one call asks the socket for as much as is taken at once.
+_PULLS: Final = 4
 
 # What is encrypted at once: large enough to be one system call, small enough that little waits if it is not taken.
 _PIECE: Final = 64 * 1024
@@ -31,16 +30,26 @@ class TlsChannel:
     """The shape of `channel.Channel`. `more` says that the last `receive` may have left something, or the end,
     that the socket will not announce."""
 
-    __slots__ = ("_ended", "_incoming", "_outgoing", "_owed", "_socket", "_tls", "_unsent", "more")
+    __slots__ = ("_ended", "_incoming", "_outgoing", "_owed", "_scratch", "_socket", "_tls", "_unsent", "more")
 
     send_file: None = None
 
-    def __init__(self, connected: socket.socket, tls: Tls, *, server_side: bool = False) -> None:
+    def __init__(
+        self,
+        connected: socket.socket,
+        context: ssl.SSLContext,
+        scratch: memoryview,
+        *,
+        server_side: bool = False,
+        server_name: str | None = None,
+    ) -> None:
+        """`scratch` is shared: it holds something for no longer than a call takes."""
         self._socket = connected
+        self._scratch = scratch
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
-        self._tls = tls.context.wrap_bio(
-            self._incoming, self._outgoing, server_side=server_side, server_hostname=tls.server_name
+        self._tls = context.wrap_bio(
+            self._incoming, self._outgoing, server_side=server_side, server_hostname=server_name
         )
         self._unsent = memoryview(b"")
         self._owed = 0
@@ -51,21 +60,44 @@ class TlsChannel:
         """Goes on with the handshake as far as the peer has; True once it is done, ssl.SSLError if it is refused."""
         while True:
             try:
-                self._tls.do_handshake()
-                done = True
-            except ssl.SSLWantReadError:
-                done = False
-            except ssl.SSLError:
-                with contextlib.suppress(OSError):
-                    self._push()  # the peer is told why
-                raise
-            try:
-                self._push()
-                if done:
+                if self.go_on():
                     return True
                 self._pull()
             except BlockingIOError:
                 return False
+
+    def go_on(self) -> bool:
+        """The same without asking the socket for more; BlockingIOError if it does not take what is to be sent."""
+        try:
+            self._tls.do_handshake()
+            done = True
+        except ssl.SSLWantReadError:
+            done = False
+        except ssl.SSLError:
+            with contextlib.suppress(OSError):
+                self._push()  # the peer is told why
+            raise
+        self._push()
+        if done:
+            # The first request may have come with the end of the handshake.
+            self.more = self._incoming.pending > 0
+        return done
+
+    def feed(self, data: memoryview) -> None:
+        """What was received already, and is not decrypted."""
+        self._incoming.write(data)
+
+    def refusal(self) -> str | None:
+        """Why a handshake that succeeded is not accepted all the same."""
+        context, cipher = self._tls.context, self._tls.cipher()
+        if isinstance(context, Context) and cipher is not None and context.refuses(cipher[0]):
+            return f"the TLS handshake came to the cipher suite {cipher[0]}, which is not among those allowed"
+        return None
+
+    @property
+    def peer_certificate(self) -> bytes | None:
+        """In DER, and believed."""
+        return self._tls.getpeercert(binary_form=True) if self._tls.context.verify_mode else None
 
     @property
     def wants_to_send(self) -> bool:
@@ -73,16 +105,18 @@ class TlsChannel:
 
     def receive(self, view: memoryview) -> int:
         filled = 0
-        pulled = False
+        pulls = _PULLS
         while filled < len(view):
             try:
                 count = int(self._tls.read(len(view) - filled, view[filled:]))
             except ssl.SSLWantReadError:
-                # Once per call, and not for more than is asked for: other connections have their turn too.
-                if pulled or filled:
+                # So often in a call, and not for more than is asked for: other connections have their turn too.
+                if not pulls:
                     break
-                pulled = True
-                self._pull()
+                try:
+                    pulls = pulls - 1 if self._pull() else 0
+                except BlockingIOError:
+                    break
                 continue
             except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
                 count = 0
@@ -133,13 +167,14 @@ class TlsChannel:
 
     # ------------------------------------------------------------------------------------------------------ inside
 
-    def _pull(self) -> None:
-        """Takes what the socket has; BlockingIOError if that is nothing."""
-        data = self._socket.recv(_READ_BYTES)
-        if data:
-            self._incoming.write(data)
+    def _pull(self) -> bool:
+        """Takes what the socket has; BlockingIOError if that is nothing. Whether there may be more."""
+        count = self._socket.recv_into(self._scratch)
+        if count:
+            self._incoming.write(self._scratch[:count])
         else:
             self._incoming.write_eof()
+        return count == len(self._scratch)
 
     def _push(self) -> None:
         """Sends all that is encrypted; BlockingIOError if the socket does not take it all."""
@@ -157,55 +192,6 @@ class TlsChannel:
             self._tls.unwrap()
         with contextlib.suppress(OSError):
             self._push()
-
-
-class Handshake:
-    """Between a connected socket and an established transport. Unless it is abandoned it ends with one call of `done`:
-    with the channel, or with None and the reason."""
-
-    def __init__(
-        self, loop: Reactor, connected: socket.socket, tls: Tls, done: Callable[[TlsChannel | None, str], None]
-    ) -> None:
-        self._loop = loop
-        self._socket = connected
-        self._tls = tls
-        self._done = done
-        self._channel = TlsChannel(connected, tls)
-        self._interest = EPOLLIN
-        loop.register(connected.fileno(), self._on_event, self._interest)
-        self._on_event(0)
-
-    def abandon(self) -> None:
-        if self._socket.fileno() >= 0:
-            self._loop.unregister(self._socket.fileno())
-            self._socket.close()
-
-    def _on_event(self, _events: int) -> None:
-        try:
-            done = self._channel.shake()
-        except (ssl.SSLEOFError, ssl.SSLZeroReturnError):
-            self._failed("the connection was closed during the TLS handshake")
-        except ssl.SSLError as error:
-            self._tls.failure = tls_reason(error)
-            self._failed(self._tls.failure)
-        except OSError as error:
-            self._failed(error.strerror or str(error))
-        else:
-            if done:
-                self._loop.unregister(self._socket.fileno())
-                self._done(self._channel, "")
-            else:
-                self._update_interest()
-
-    def _update_interest(self) -> None:
-        interest = EPOLLIN | (EPOLLOUT if self._channel.wants_to_send else 0)
-        if interest != self._interest:
-            self._interest = interest
-            self._loop.modify(self._socket.fileno(), interest)
-
-    def _failed(self, reason: str) -> None:
-        self.abandon()
-        self._done(None, reason)
 
 
 class SecureTransport(FramedTransport):
@@ -243,11 +229,3 @@ class SecureTransport(FramedTransport):
             return False
         channel = self._channel
         return isinstance(channel, TlsChannel) and channel.more
-
-
-def tls_reason(error: ssl.SSLError) -> str:
-    """In a few words, without the library's own source lines."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not accepted ({error.verify_message})"
-    words = (error.reason or str(error)).replace("_", " ").lower()
-    return f"the TLS handshake failed ({words})"

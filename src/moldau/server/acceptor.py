@@ -13,6 +13,7 @@ from typing import Final
 from moldau.runtime.ports import Clock, Loop, Network, Receiver, Runs, SocketOptions, TimerHandle, Transport
 from moldau.server.connection import Connection
 from moldau.server.connection_quotas import ConnectionQuotas
+from moldau.server.listener_tls import ListenerTls
 from moldau.server.request_channel import RequestChannel
 
 logger = logging.getLogger("moldau.server")
@@ -60,11 +61,28 @@ class Acceptor:
         self._serving = False
         self._told: dict[str, float] = {}
         self._turned_away: set[_TurnedAway] = set()
+        self._tls: ListenerTls | None = None
 
     def listen(
-        self, network: Network, host: str, port: int, max_frame: int, options: SocketOptions, runs: Runs | None
+        self,
+        network: Network,
+        host: str,
+        port: int,
+        max_frame: int,
+        options: SocketOptions,
+        runs: Runs | None,
+        tls: ListenerTls | None,
     ) -> None:
-        self._listener = network.listen(host, port, self._accept, max_frame=max_frame, options=options, runs=runs)
+        self._listener = network.listen(
+            host,
+            port,
+            self._accept,
+            max_frame=max_frame,
+            options=options,
+            runs=runs,
+            tls=None if tls is None else tls.current,
+        )
+        self._tls = tls
         self.update()
 
     def serve(self) -> None:
@@ -106,7 +124,8 @@ class Acceptor:
             return self._turn_away(transport, wait)
         self._quotas.opened(self.name, address)
         self.update()
-        connection = Connection(transport, self._channel, self.name, now)
+        identify = None if self._tls is None else self._tls.principal
+        connection = Connection(transport, self._channel, self.name, now, identify)
         self._on_opened(connection)
         return connection
 

@@ -48,6 +48,7 @@ class Connection:
     __slots__ = (
         "_channel",
         "_holds",
+        "_identify",
         "_route",
         "_routes",
         "_send",
@@ -69,7 +70,15 @@ class Connection:
         "transport",
     )
 
-    def __init__(self, transport: Transport, channel: RequestChannel, listener_name: str, now: float) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        channel: RequestChannel,
+        listener_name: str,
+        now: float,
+        identify: Callable[[bytes | None], Principal] | None = None,
+    ) -> None:
+        """`identify` says whom a certificate shows; ValueError if nobody."""
         self.transport = transport
         self.peer = transport.peer
         self.listener_name = listener_name
@@ -95,6 +104,7 @@ class Connection:
         self._holds = 0
         self._route: Route | None = None
         self._told_closed: Callable[[], None] | None = None
+        self._identify = identify
 
     @property
     def table(self) -> DispatchTable:
@@ -145,6 +155,14 @@ class Connection:
         except Exception:
             logger.exception("a request from %s could not be handled", self.name)
             self.close()
+
+    def secured(self, certificate: bytes | None) -> str | None:
+        if self._identify is not None:
+            try:
+                self.principal = self._identify(certificate)
+            except ValueError as error:
+                return str(error)
+        return None
 
     def drained(self) -> None:
         """The transport holds back requests until its answers have left; there is nothing to do here."""

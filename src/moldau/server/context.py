@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from moldau.server.connection import Connection
     from moldau.server.controller_channel import ControllerChannel
     from moldau.server.fetch_sessions import FetchSessions
+    from moldau.server.listener_tls import TlsListeners
     from moldau.server.txn_markers import TransactionMarkers
     from moldau.server.txn_partitions import TransactionPartitions
     from moldau.slicing import Slicer
@@ -71,6 +72,7 @@ class Services:
     def __init__(self) -> None:
         self.encoded_topics = EncodedTopics()
         self.internal_topics = InternalTopics()
+        self.tls: TlsListeners | None = None
 
     def create_internal_topic(self, name: str) -> Deferred[None]:
         """Settles when the controller has created the topic of a coordinator, or says that there is one."""

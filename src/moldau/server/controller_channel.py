@@ -18,7 +18,7 @@ from moldau.deferred import Deferred, failed, settle
 from moldau.errors import ErrorCode, KafkaError, MoldauError, error_code
 from moldau.links.addresses import Address
 from moldau.links.backoff import Backoff, chance_of
-from moldau.links.errors import ConnectionFailed, RequestTimedOut
+from moldau.links.errors import ConnectionFailed, RequestTimedOut, TlsFailed
 from moldau.links.peers import Peers
 from moldau.metadata.committed import CommittedBatch, MetadataSnapshot
 from moldau.protocol.message import Message
@@ -264,6 +264,6 @@ def _refusal(response: Any) -> MoldauError | None:
 
 def _passes(error: BaseException | None) -> bool:
     """Whether another try may reach somebody who can answer."""
-    if isinstance(error, ConnectionFailed | RequestTimedOut):
+    if isinstance(error, ConnectionFailed | RequestTimedOut | TlsFailed):
         return True
     return isinstance(error, KafkaError) and error.code is ErrorCode.NOT_CONTROLLER

@@ -10,6 +10,7 @@ from moldau.config.topic import LogConfig
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage, ResourceType
 from moldau.server.context import Services
+from moldau.server.listener_tls import TlsListeners
 
 logger = logging.getLogger("moldau.server")
 
@@ -25,8 +26,10 @@ class DynamicConfig:
         static: BrokerConfig,
         services: Services,
         defaults_changed: Callable[[LogConfig], None] | None,
+        tls: TlsListeners | None = None,
     ) -> None:
         self._defaults_changed = defaults_changed
+        self._tls = tls
         self._static = static
         self._services = services
         self._told = set(static.remarks)
@@ -45,5 +48,7 @@ class DynamicConfig:
                 logger.warning("%s", remark)
         self._told.update(config.remarks)
         self._services.config = config
+        if self._tls is not None:
+            self._tls.reconfigure(config)
         if self._defaults_changed is not None:
             self._defaults_changed(config.log_defaults())

@@ -13,6 +13,7 @@ from moldau.server.connection import Connection
 from moldau.server.connection_quotas import INT_MAX, ConnectionLimits, ConnectionQuotas
 from moldau.server.context import Services
 from moldau.server.dispatch import DispatchTable
+from moldau.server.listener_tls import ListenerTls
 from moldau.server.request_channel import RequestChannel
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class SocketServer:
 
     # ---------------------------------------------------------------------------------------------- listeners
 
-    def bind(self, endpoint: Endpoint, table: DispatchTable) -> tuple[str, int]:
+    def bind(self, endpoint: Endpoint, table: DispatchTable, tls: ListenerTls | None = None) -> tuple[str, int]:
         """Takes the address and returns the real one; OSError if it cannot be had. Who connects waits until `serve`."""
         channel = self._channels.get(id(table))
         if channel is None:
@@ -63,6 +64,7 @@ class SocketServer:
                 receive_buffer=receive_buffer_of(self._config),
             ),
             channel.runs,
+            tls,
         )
         self._acceptors[endpoint.name] = acceptor
         return acceptor.address
@@ -75,8 +77,8 @@ class SocketServer:
         if self._sweep_timer is None and self._idle_seconds > 0:
             self._sweep_later()
 
-    def open(self, endpoint: Endpoint, table: DispatchTable) -> tuple[str, int]:
-        address = self.bind(endpoint, table)
+    def open(self, endpoint: Endpoint, table: DispatchTable, tls: ListenerTls | None = None) -> tuple[str, int]:
+        address = self.bind(endpoint, table, tls)
         self.serve()
         return address
 

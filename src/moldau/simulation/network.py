@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NoReturn
 
 from moldau.runtime.ports import Receiver, Runs, SocketOptions, Tls, Transport
 from moldau.simulation.chance import SeededRandom
@@ -207,7 +207,10 @@ class SimulatedNetwork:
         max_frame: int,
         options: SocketOptions = SocketOptions(),  # noqa: B008  frozen
         runs: Runs | None = None,
+        tls: object | None = None,
     ) -> SimulatedListener:
+        if tls is not None:
+            raise OSError(errno.EOPNOTSUPP, "bytes are not what is simulated here, so there is nothing to encrypt")
         address = (host or self.host, port or self._fabric.free_port())
         if self._fabric.taken(address):
             raise OSError(errno.EADDRINUSE, "somebody listens there already")
@@ -230,6 +233,12 @@ class SimulatedNetwork:
         transport.attach(receiver(transport))
         self._fabric.connect(transport)
         return transport
+
+    def secure(self, rules: object, *, accepting: bool) -> NoReturn:
+        raise ValueError("there is no TLS in the simulator")
+
+    def shake_hands(self, accepting: object, calling: object) -> NoReturn:
+        raise ValueError("there is no TLS in the simulator")
 
     def limit_receive_memory(self, limit: int | None) -> None:
         """Memory is not what is simulated here."""

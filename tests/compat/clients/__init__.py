@@ -6,7 +6,7 @@ import pytest
 
 from .aio import AioKafka
 from .confluent import ConfluentKafka
-from .interface import EARLIEST, LATEST, Client, Message, ProduceFailed, Received, Timestamp, eventually
+from .interface import EARLIEST, LATEST, Client, Message, ProduceFailed, Received, Timestamp, Tls, eventually
 from .kcat import Kcat
 from .kpython import KafkaPython
 
@@ -37,6 +37,7 @@ __all__ = [
     "ProduceFailed",
     "Received",
     "Timestamp",
+    "Tls",
     "any_record",
     "eventually",
     "offering",

@@ -11,6 +11,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, RecordsToDelete
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, for_code
+from aiokafka.helpers import create_ssl_context
 
 from .interface import (
     EARLIEST,
@@ -34,9 +35,16 @@ ACKS = {"0": 0, "1": 1, "all": "all"}
 class AioKafka(Client):
     name: ClassVar[str] = "aiokafka"
 
+    @property
+    def _common(self) -> dict[str, Any]:
+        if self.tls is None:
+            return {"bootstrap_servers": self.bootstrap}
+        context = create_ssl_context(cafile=self.tls.ca, certfile=self.tls.certificate, keyfile=self.tls.key)
+        return {"bootstrap_servers": self.bootstrap, "security_protocol": "SSL", "ssl_context": context}
+
     @asynccontextmanager
     async def _admin(self) -> AsyncIterator[AIOKafkaAdminClient]:
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.bootstrap)
+        admin = AIOKafkaAdminClient(**self._common)
         await admin.start()
         try:
             yield admin
@@ -45,9 +53,7 @@ class AioKafka(Client):
 
     @asynccontextmanager
     async def _consumer(self) -> AsyncIterator[AIOKafkaConsumer]:
-        consumer = AIOKafkaConsumer(
-            bootstrap_servers=self.bootstrap, group_id=None, enable_auto_commit=False, auto_offset_reset="none"
-        )
+        consumer = AIOKafkaConsumer(**self._common, group_id=None, enable_auto_commit=False, auto_offset_reset="none")
         await consumer.start()
         try:
             yield consumer
@@ -67,7 +73,7 @@ class AioKafka(Client):
 
     async def _produce(self, topic: str, messages: Iterable[Message], codec: str, acks: str, idempotent: bool) -> None:
         producer = AIOKafkaProducer(
-            bootstrap_servers=self.bootstrap,
+            **self._common,
             compression_type=None if codec == "none" else codec,
             acks=ACKS[acks],
             enable_idempotence=idempotent,

@@ -25,23 +25,45 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from .interface import EARLIEST, LATEST, Client, Cluster, Message, Patience, ProduceFailed, Received, Start, Timestamp
+from .interface import (
+    EARLIEST,
+    LATEST,
+    Client,
+    Cluster,
+    Message,
+    Patience,
+    ProduceFailed,
+    Received,
+    Start,
+    Timestamp,
+    Tls,
+)
 
 SECONDS = 30.0
+
+
+def librdkafka_properties(tls: Tls) -> dict[str, str]:
+    own = {"ssl.certificate.location": tls.certificate, "ssl.key.location": tls.key}
+    given = {name: value for name, value in own.items() if value is not None}
+    return {"security.protocol": "ssl", "ssl.ca.location": tls.ca, **given}
 
 
 class ConfluentKafka(Client):
     name: ClassVar[str] = "confluent-kafka"
 
+    @property
+    def _common(self) -> dict[str, Any]:
+        return {"bootstrap.servers": self.bootstrap, **({} if self.tls is None else librdkafka_properties(self.tls))}
+
     @cached_property
     def _admin(self) -> AdminClient:
         # Kept, because an answer is lost when its AdminClient is gone.
-        return AdminClient({"bootstrap.servers": self.bootstrap})
+        return AdminClient(self._common)
 
     def _consumer(self) -> Consumer:
         return Consumer(
             {
-                "bootstrap.servers": self.bootstrap,
+                **self._common,
                 "group.id": "compat",
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
@@ -61,7 +83,7 @@ class ConfluentKafka(Client):
     ) -> None:
         producer = Producer(
             {
-                "bootstrap.servers": self.bootstrap,
+                **self._common,
                 "compression.type": codec,
                 "acks": acks,
                 "enable.idempotence": idempotent,

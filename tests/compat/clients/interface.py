@@ -57,13 +57,23 @@ class ProduceFailed(Exception):
         self.name = name
 
 
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """How a client is to come in over TLS: whom it believes, and what it shows of itself."""
+
+    ca: str
+    certificate: str | None = None
+    key: str | None = None
+
+
 class Client:
     name: ClassVar[str]
     # A client that only sends text lines, or cannot choose partitions, headers per record and timestamps, says so here.
     sends_any_record: ClassVar[bool] = True
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, tls: Tls | None = None) -> None:
         self.bootstrap = bootstrap
+        self.tls = tls
 
     @classmethod
     def unavailable(cls) -> str | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from typing import IO, Any, ClassVar
 
+from .confluent import librdkafka_properties
 from .interface import (
     EARLIEST,
     LATEST,
@@ -37,8 +38,13 @@ class Kcat(Client):
             None if shutil.which("kcat") else "kcat is not installed and could not be (apt-get install kcat, as root)"
         )
 
+    @property
+    def _secured(self) -> list[str]:
+        properties = {} if self.tls is None else librdkafka_properties(self.tls)
+        return [word for name, value in properties.items() for word in ("-X", f"{name}={value}")]
+
     def _run(self, *arguments: str, given: bytes = b"") -> bytes:
-        command = ["kcat", "-b", self.bootstrap, *arguments]
+        command = ["kcat", "-b", self.bootstrap, *self._secured, *arguments]
         done = subprocess.run(command, input=given, capture_output=True, timeout=PATIENCE_SECONDS, check=False)
         if done.returncode != 0 or b"ERROR" in done.stderr:
             raise ProduceFailed(done.stderr.decode(errors="replace"))
@@ -77,7 +83,7 @@ class Kcat(Client):
     ) -> list[Received]:
         process = subprocess.Popen(
             [
-                *("kcat", "-b", self.bootstrap, "-C", "-t", topic, "-p", str(partition), "-u"),
+                *("kcat", "-b", self.bootstrap, *self._secured, "-C", "-t", topic, "-p", str(partition), "-u"),
                 *("-o", _position(start), "-c", str(count), "-f", FORMAT),
             ],
             stdout=subprocess.PIPE,

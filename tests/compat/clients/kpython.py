@@ -22,9 +22,21 @@ ACKS = {"0": 0, "1": 1, "all": "all"}
 class KafkaPython(Client):
     name: ClassVar[str] = "kafka-python"
 
+    @property
+    def _common(self) -> dict[str, Any]:
+        if self.tls is None:
+            return {"bootstrap_servers": self.bootstrap}
+        return {
+            "bootstrap_servers": self.bootstrap,
+            "security_protocol": "SSL",
+            "ssl_cafile": self.tls.ca,
+            "ssl_certfile": self.tls.certificate,
+            "ssl_keyfile": self.tls.key,
+        }
+
     @contextmanager
     def _admin(self) -> Iterator[KafkaAdminClient]:
-        admin = KafkaAdminClient(bootstrap_servers=self.bootstrap)
+        admin = KafkaAdminClient(**self._common)
         try:
             yield admin
         finally:
@@ -33,7 +45,7 @@ class KafkaPython(Client):
     @contextmanager
     def _consumer(self) -> Iterator[KafkaConsumer]:
         consumer = KafkaConsumer(
-            bootstrap_servers=self.bootstrap,
+            **self._common,
             group_id=None,
             enable_auto_commit=False,
             auto_offset_reset="none",
@@ -54,7 +66,7 @@ class KafkaPython(Client):
         idempotent: bool = False,
     ) -> None:
         producer = KafkaProducer(
-            bootstrap_servers=self.bootstrap,
+            **self._common,
             compression_type=None if codec == "none" else codec,
             acks=ACKS[acks],
             enable_idempotence=idempotent,

@@ -79,9 +79,7 @@ def test_settings_without_effect_are_told():
         "share.coordinator.state.topic.replication.factor",
         "share.coordinator.state.topic.min.isr",
     ]
-    assert BrokerConfig.parse({"quota.window.num": "5", "ssl.keystore.location": "/k"}).remarks == (
-        "ssl.keystore.location has no effect here: TLS is not built, and no listener offers it",
-    )
+    assert BrokerConfig.parse({"quota.window.num": "5", "ssl.keystore.location": "/k"}).remarks == ()
     assert BrokerConfig.parse({"rsm.config.bucket": "b"}).remarks == (
         "rsm.config.bucket has no effect here: it belongs to a Kafka plugin",
     )
@@ -133,8 +131,6 @@ def test_an_unknown_name_or_a_forbidden_value_is_named(properties, sentence):
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
-        ("ssl.client.auth", "required", "TLS is not built, and no listener offers it"),
-        ("listener.name.plaintext.ssl.client.auth", "requested", "TLS is not built, and no listener offers it"),
         ("create.topic.policy.class.name", "org.example.Policy", "what it is to refuse would be allowed"),
         ("alter.config.policy.class.name", "org.example.Policy", "what it is to refuse would be allowed"),
         ("client.quota.callback.class", "org.example.Quota", "what it is to refuse would be allowed"),
@@ -143,11 +139,11 @@ def test_an_unknown_name_or_a_forbidden_value_is_named(properties, sentence):
 def test_what_would_leave_a_door_open_is_refused(name, text, reason):
     sentence = refusal({name: text, "super.users": "User:admin"})
     assert sentence.endswith(reason)
-    assert sentence.startswith(f"{name.removeprefix('listener.name.plaintext.')} cannot be {text!r}: ")
+    assert sentence.startswith(f"{name} cannot be {text!r}: ")
 
 
 def test_a_guard_that_is_not_set_is_no_reason_to_refuse():
-    assert BrokerConfig.parse({"ssl.client.auth": "none", "authorizer.class.name": ""}).remarks == ()
+    assert BrokerConfig.parse({"authorizer.class.name": ""}).remarks == ()
 
 
 def test_what_listeners_cannot_have_of_their_own_is_told():
@@ -160,7 +156,6 @@ def test_what_listeners_cannot_have_of_their_own_is_told():
     ).remarks
     assert remarks == (
         "listener.name.plaintext.connections.max.idle.ms has no effect here: all listeners share this setting",
-        "listener.name.plaintext.ssl.keystore.location has no effect here: TLS is not built, and no listener offers it",
     )
 
 

@@ -16,7 +16,18 @@ from moldau.config.group import GROUP_SETTINGS
 from moldau.config.topic import TOPIC_SETTINGS, LogConfig
 
 SOURCE = Path(__file__).resolve().parents[3] / "src" / "moldau"
-ROOMS = ("node", "server", "replica", "coordinator", "controller", "raft", "storage", "metadata", "cli/start.py")
+ROOMS = (
+    "node",
+    "server",
+    "security",
+    "replica",
+    "coordinator",
+    "controller",
+    "raft",
+    "storage",
+    "metadata",
+    "cli/start.py",
+)
 
 # What holds settings is called so, whatever it stands on: `config`, `self._config()`, `log.config`, `configs.broker`.
 _HOLDER = re.compile(r"(?:.*[._])?(?:config|static|limits|broker)(?:\(\))?|type\(.*config\)|kind")

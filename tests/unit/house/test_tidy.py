@@ -17,7 +17,7 @@ MOLDAU = SOURCE / "moldau"
 
 SERVER_SIDE = (
     "node", "server", "replica", "coordinator", "controller", "raft", "storage", "metadata", "timeline", "protocol",
-    "links", "config", "metrics", "deferred.py", "types.py",
+    "links", "security", "config", "metrics", "deferred.py", "types.py",
 )  # fmt: skip
 
 
@@ -129,6 +129,7 @@ LONG = {
     "_speed/records.pyx": "the walk over records, of one piece and window by window, shares its helpers in C",
     "_speed/packing.pyx": "the accumulator's batches, in C",
     "protocol/records/compression.py": "one table of codecs, each way in and out",
+    "runtime/ports.py": "all that the server may ask of the outside world, in one place",
     "runtime/transport.py": "one class whose states every method of it touches",
     "storage/segment.py": "the files of a segment move together",
 }

@@ -24,6 +24,7 @@ from moldau.config.definition import (
     Setting,
     at_least,
     distinct,
+    each_of,
     one_of,
     optional,
 )
@@ -35,6 +36,9 @@ _AUTHORIZERS: Final[Allowed[Any]] = Allowed(
     f"empty or {STANDARD_AUTHORIZER}", lambda name: name in ("", STANDARD_AUTHORIZER)
 )
 
+_STORES: Final[Allowed[str]] = Allowed("PEM, PKCS12 or JKS", lambda name: name.upper() in ("PEM", "PKCS12", "JKS"))
+_NAME_CHECKS: Final[Allowed[str]] = Allowed("https or empty", lambda name: name.lower() in ("", "https"))
+
 # Settings whose name may follow a SASL mechanism after a listener's prefix.
 OF_A_MECHANISM: Final = (
     "sasl.jaas.config",
@@ -45,55 +49,54 @@ OF_A_MECHANISM: Final = (
 )
 
 # Why a setting does nothing. Where ignoring one would leave a door open that the file closes, the node does not start.
-_NO_TLS: Final = "TLS is not built, and no listener offers it"
 _NO_SASL: Final = "SASL is not built, and no listener offers it"
 _NO_TOKENS: Final = "delegation tokens are not built"
 
 
 # fmt: off
 class SecuritySettings:
-    ssl_protocol = Setting("ssl.protocol", STRING, "TLSv1.3", None, MEDIUM,
-        "The newest version of TLS that is offered.", PER_BROKER, no_effect=_NO_TLS)
-    ssl_enabled_protocols = Setting(
-        "ssl.enabled.protocols", LIST, ("TLSv1.2", "TLSv1.3"), distinct(may_be_empty=True), MEDIUM,
-        "The versions of TLS that are accepted.", PER_BROKER, no_effect=_NO_TLS)
+    ssl_protocol = Setting("ssl.protocol", STRING, "TLSv1.3", one_of("TLS", "TLSv1.2", "TLSv1.3"), MEDIUM,
+        "The newest version of TLS that is spoken; TLS for the newest there is.", PER_BROKER)
+    ssl_enabled_protocols = Setting("ssl.enabled.protocols", LIST, ("TLSv1.2", "TLSv1.3"),
+        each_of("TLSv1.2", "TLSv1.3", may_be_empty=True), MEDIUM,
+        "The versions of TLS that are spoken; all that are safe where it is empty.", PER_BROKER)
     ssl_cipher_suites = Setting("ssl.cipher.suites", LIST, (), distinct(may_be_empty=True), LOW,
-        "The cipher suites that are accepted; all the TLS library considers good where it is empty.", PER_BROKER,
-        no_effect=_NO_TLS)
+        "The cipher suites that are spoken, by their names in the standards; all the TLS library considers good where "
+        "it is empty.", PER_BROKER)
     ssl_client_auth = Setting("ssl.client.auth", STRING, "none", one_of("required", "requested", "none"), MEDIUM,
-        "Whether clients must, may or need not show a certificate.", PER_BROKER, refused=_NO_TLS)
-    ssl_keystore_type = Setting("ssl.keystore.type", STRING, "JKS", None, MEDIUM,
-        "The format of the key store: PEM or PKCS12; JKS is Java's own and cannot be read here.", PER_BROKER,
-        no_effect=_NO_TLS)
+        "Whether clients must, may or need not show a certificate. Set for all listeners it counts on those of SSL "
+        "only.", PER_BROKER)
+    ssl_keystore_type = Setting("ssl.keystore.type", STRING, "JKS", _STORES, MEDIUM,
+        "The format of the key store.", PER_BROKER)
     ssl_keystore_location = Setting("ssl.keystore.location", optional(STRING), None, None, HIGH,
-        "The file with the private key and certificate chain of this broker.", PER_BROKER, no_effect=_NO_TLS)
+        "The file with the private key and certificate chain of this broker. It is read again when it changes.",
+        PER_BROKER)
     ssl_keystore_password = Setting("ssl.keystore.password", optional(PASSWORD), None, None, HIGH,
-        "The password of the key store.", PER_BROKER, no_effect=_NO_TLS)
+        "The password of the key store; a store of PEM has none.", PER_BROKER)
     ssl_key_password = Setting("ssl.key.password", optional(PASSWORD), None, None, HIGH,
-        "The password of the private key.", PER_BROKER, no_effect=_NO_TLS)
+        "The password of the private key.", PER_BROKER)
     ssl_keystore_key = Setting("ssl.keystore.key", optional(PASSWORD), None, None, HIGH,
-        "The private key itself, in PEM.", PER_BROKER, no_effect=_NO_TLS)
+        "The private key itself, in PEM.", PER_BROKER)
     ssl_keystore_certificate_chain = Setting("ssl.keystore.certificate.chain", optional(PASSWORD), None, None, HIGH,
-        "The certificate chain itself, in PEM.", PER_BROKER, no_effect=_NO_TLS)
-    ssl_truststore_type = Setting("ssl.truststore.type", STRING, "JKS", None, MEDIUM,
-        "The format of the trust store: PEM or PKCS12; JKS is Java's own and cannot be read here.", PER_BROKER,
-        no_effect=_NO_TLS)
+        "The certificate chain itself, in PEM.", PER_BROKER)
+    ssl_truststore_type = Setting("ssl.truststore.type", STRING, "JKS", _STORES, MEDIUM,
+        "The format of the trust store.", PER_BROKER)
     ssl_truststore_location = Setting("ssl.truststore.location", optional(STRING), None, None, HIGH,
-        "The file with the certificates that are trusted.", PER_BROKER, no_effect=_NO_TLS)
+        "The file with the certificates that are trusted. It is read again when it changes; without one those are "
+        "trusted that the operating system trusts.", PER_BROKER)
     ssl_truststore_password = Setting("ssl.truststore.password", optional(PASSWORD), None, None, HIGH,
-        "The password of the trust store.", PER_BROKER, no_effect=_NO_TLS)
+        "The password of the trust store; a store of PEM has none.", PER_BROKER)
     ssl_truststore_certificates = Setting("ssl.truststore.certificates", optional(PASSWORD), None, None, HIGH,
-        "The trusted certificates themselves, in PEM.", PER_BROKER, no_effect=_NO_TLS)
-    ssl_endpoint_identification_algorithm = Setting("ssl.endpoint.identification.algorithm", STRING, "https", None, LOW,
-        "Whether a connection between brokers checks the host name in the certificate; empty for no check.", PER_BROKER,
-        no_effect=_NO_TLS)
+        "The trusted certificates themselves, in PEM.", PER_BROKER)
+    ssl_endpoint_identification_algorithm = Setting(
+        "ssl.endpoint.identification.algorithm", STRING, "https", _NAME_CHECKS, LOW,
+        "Whether a connection between nodes checks the host name in the certificate; empty for no check.", PER_BROKER)
     ssl_principal_mapping_rules = Setting("ssl.principal.mapping.rules", STRING, "DEFAULT", None, LOW,
-        "How the distinguished name of a certificate becomes a user name; the first rule that fits counts.",
-        no_effect=_NO_TLS)
+        "How the distinguished name of a certificate becomes a user name; the first rule that fits counts.")
     ssl_allow_dn_changes = Setting("ssl.allow.dn.changes", BOOLEAN, False, None, LOW,
-        "Whether a new certificate may carry another distinguished name than the one it replaces.", no_effect=_NO_TLS)
+        "Whether a new certificate may carry another distinguished name than the one it replaces.")
     ssl_allow_san_changes = Setting("ssl.allow.san.changes", BOOLEAN, False, None, LOW,
-        "Whether a new certificate may lack names or addresses of the one it replaces.", no_effect=_NO_TLS)
+        "Whether a new certificate may lack names or addresses of the one it replaces.")
 
     sasl_enabled_mechanisms = Setting("sasl.enabled.mechanisms", LIST, ("GSSAPI",), distinct(may_be_empty=True), MEDIUM,
         "The SASL mechanisms clients may use. GSSAPI, the default, is not offered here.", PER_BROKER,

@@ -50,12 +50,13 @@ def alter_configs_at_controller(
 def _alter(
     context: RequestContext,
     request: AlterConfigsRequest,
-    check_at_broker: Callable[[ConfigResource, list[Change]], None] | None,
+    check_at_broker: Callable[[ConfigResource, list[Change]], Deferred[None] | None] | None,
 ) -> Deferred[AlterConfigsResponse]:
     resources = [ConfigResource(wanted.resource_type, wanted.resource_name) for wanted in request.resources]
     twice = repeated_resources(resources)
     settled: dict[int, KafkaError | None] = {}
     changes: dict[int, ResourceChange] = {}
+    checks: dict[int, Deferred[None]] = {}
     for index, wanted in enumerate(request.resources):
         try:
             if resources[index] in twice:
@@ -64,8 +65,8 @@ def _alter(
             asked = [Change(config.name, Operation.SET, config.value) for config in wanted.configs]
             if check_at_broker is None:
                 check_at_controller(resources[index])
-            else:
-                check_at_broker(resources[index], asked)
+            elif (check := check_at_broker(resources[index], asked)) is not None:
+                checks[index] = check
             changes[index] = ResourceChange(resources[index], asked)
         except KafkaError as error:
             settled[index] = error
@@ -84,11 +85,15 @@ def _alter(
         changes,
         decided,
         lambda results: _response(request, results),
+        checks,
     )
 
 
-def _check(context: RequestContext, resource: ConfigResource, changes: list[Change]) -> None:
-    check_resource(context, resource, lambda: changed({}, incremental_changes(BROKER_SETTINGS, {}, changes)))
+def _check(context: RequestContext, resource: ConfigResource, changes: list[Change]) -> Deferred[None] | None:
+    def after() -> dict[str, str]:
+        return changed({}, incremental_changes(BROKER_SETTINGS, {}, changes))
+
+    return check_resource(context, resource, after, changes)
 
 
 def _response(request: AlterConfigsRequest, results: Results) -> AlterConfigsResponse:

@@ -14,7 +14,7 @@ from moldau.config.alteration import changed, check_node, incremental_changes
 from moldau.config.broker import BROKER_SETTINGS
 from moldau.config.definition import ConfigError
 from moldau.controller.configs import Change, Outcome, ResourceChange, describe
-from moldau.deferred import Deferred, mapped
+from moldau.deferred import Deferred, chained, gather, mapped, recovered
 from moldau.errors import ErrorCode, KafkaError, error_code
 from moldau.metadata.image import ConfigResource, ResourceType
 from moldau.security.acl import CLUSTER_NAME, Operation
@@ -41,9 +41,13 @@ def repeated_resources(resources: Sequence[ConfigResource]) -> set[ConfigResourc
 
 
 def check_resource(
-    context: RequestContext, resource: ConfigResource, settings_after: Callable[[], Mapping[str, str]]
-) -> None:
-    """Whether this broker may take the change at all; `settings_after` is what a broker's settings would become."""
+    context: RequestContext,
+    resource: ConfigResource,
+    settings_after: Callable[[], Mapping[str, str]],
+    changes: Sequence[Change],
+) -> Deferred[None] | None:
+    """Whether this broker may take the change at all; `settings_after` is what a broker's settings would become. What
+    takes longer to find out (certificates have to be read) is told later."""
     if resource.type == ResourceType.BROKER:
         if resource.name:
             check_is_this_broker(context, resource.name)
@@ -51,14 +55,21 @@ def check_resource(
         try:
             after = settings_after()
             if resource.name:
-                check_node(services.config, configs.broker(None), after)
+                config = check_node(services.config, configs.broker(None), after)
             else:
-                check_node(services.config, after, configs.broker(services.node_id))
+                config = check_node(services.config, after, configs.broker(services.node_id))
         except ConfigError as error:
-            # Kafka's code for a broker's setting that cannot be; INVALID_CONFIG is for topics.
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{error}.") from None
+            raise _refused(error) from None
+        if services.tls is not None:
+            return services.tls.check(config, [change.name for change in changes])
     elif resource.type != ResourceType.TOPIC:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Settings of {describe(resource.type)} cannot be changed.")
+    return None
+
+
+def _refused(error: ConfigError) -> KafkaError:
+    """Kafka's code for a broker's setting that cannot be; INVALID_CONFIG is for topics."""
+    return KafkaError(ErrorCode.INVALID_REQUEST, f"{error}.")
 
 
 def of_config(resource_type: int, name: str) -> tuple[AclResourceType | None, str]:
@@ -132,11 +143,18 @@ def _outcomes(response: Any) -> list[Outcome]:
 def alter(
     resources: Sequence[ConfigResource],
     settled: dict[int, KafkaError | None],
-    changes: Mapping[int, ResourceChange],
+    changes: dict[int, ResourceChange],
     decide: Callable[[], Deferred[list[Outcome]]],
     respond: Callable[[Results], R],
+    checks: Mapping[int, Deferred[None]],
 ) -> Deferred[R]:
-    """Sends what is not settled yet to the controller and puts both parts together, in the order of the request."""
+    """Sends what is not settled yet to the controller and puts both parts together, in the order of the request; what
+    `checks` refuse stays here."""
+    if checks:
+        return chained(
+            gather([_checked(index, check, settled, changes) for index, check in checks.items()]),
+            lambda: alter(resources, settled, changes, decide, respond, {}),
+        )
     answer: Deferred[R] = Deferred()
     if not changes:
         answer.resolve(respond(settled))
@@ -158,3 +176,15 @@ def alter(
 
     decide().then(decided)
     return answer
+
+
+def _checked(
+    index: int, check: Deferred[None], settled: dict[int, KafkaError | None], changes: dict[int, ResourceChange]
+) -> Deferred[None]:
+    """Settles with the check, which takes from `changes` what it refuses."""
+
+    def refuse(error: KafkaError) -> None:
+        settled[index] = _refused(error) if isinstance(error, ConfigError) else error
+        del changes[index]
+
+    return recovered(check, refuse)

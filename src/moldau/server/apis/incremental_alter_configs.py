@@ -48,8 +48,8 @@ def incremental_alter_configs(
 ) -> Deferred[IncrementalAlterConfigsResponse]:
     """At a broker: it checks its own settings."""
 
-    def check(resource: ConfigResource, changes: list[Change]) -> None:
-        check_resource(context, resource, lambda: broker_settings_after(context, resource, changes))
+    def check(resource: ConfigResource, changes: list[Change]) -> Deferred[None] | None:
+        return check_resource(context, resource, lambda: broker_settings_after(context, resource, changes), changes)
 
     return _alter(context, request, check)
 
@@ -63,12 +63,13 @@ def incremental_alter_configs_at_controller(
 def _alter(
     context: RequestContext,
     request: IncrementalAlterConfigsRequest,
-    check_at_broker: Callable[[ConfigResource, list[Change]], None] | None,
+    check_at_broker: Callable[[ConfigResource, list[Change]], Deferred[None] | None] | None,
 ) -> Deferred[IncrementalAlterConfigsResponse]:
     resources = [ConfigResource(wanted.resource_type, wanted.resource_name) for wanted in request.resources]
     twice = repeated_resources(resources)
     settled: dict[int, KafkaError | None] = {}
     changes: dict[int, ResourceChange] = {}
+    checks: dict[int, Deferred[None]] = {}
     for index, wanted in enumerate(request.resources):
         resource = resources[index]
         try:
@@ -85,8 +86,8 @@ def _alter(
             asked = [Change(config.name, config.config_operation, config.value) for config in wanted.configs]
             if check_at_broker is None:
                 check_at_controller(resource)
-            else:
-                check_at_broker(resource, asked)
+            elif (check := check_at_broker(resource, asked)) is not None:
+                checks[index] = check
             changes[index] = ResourceChange(resource, asked)
         except KafkaError as error:
             settled[index] = error
@@ -105,6 +106,7 @@ def _alter(
         changes,
         decided,
         lambda results: _response(request, results),
+        checks,
     )
 
 

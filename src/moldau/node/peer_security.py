@@ -1,0 +1,43 @@
+"""How this node calls others: at a listener of theirs, secured as the settings say of the one of that name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from moldau.config.broker import BrokerConfig
+from moldau.links.addresses import Address
+from moldau.links.security import Mechanism
+from moldau.runtime.ports import Tls
+from moldau.server.listener_tls import ListenerTls, TlsListeners
+
+
+class PeerSecurity:
+    """`links.security.Security` towards one listener of all nodes; certificates are those that count at the time."""
+
+    # What proves who we are beyond our certificate; None where that is enough, or nobody wants to know.
+    mechanism: Callable[[], Mechanism] | None = None
+
+    def __init__(self, tls: ListenerTls | None) -> None:
+        self._tls = tls
+
+    def tls(self, address: Address) -> Tls | None:
+        context = None if self._tls is None else self._tls.calling
+        return None if context is None else Tls(context, address.host)
+
+
+def called_listeners(config: BrokerConfig) -> list[str]:
+    """The listeners at which this node calls others: that of brokers and that of controllers. One that is alone calls
+    nobody."""
+    if config.standalone:
+        return []
+    controllers = [name.upper() for name in config.controller_listener_names[:1]]
+    return [*([config.inter_broker_listener] if config.is_broker else []), *controllers]
+
+
+def security_towards_brokers(config: BrokerConfig, tls: TlsListeners) -> PeerSecurity:
+    return PeerSecurity(tls.of(config.inter_broker_listener))
+
+
+def security_towards_controllers(config: BrokerConfig, tls: TlsListeners) -> PeerSecurity:
+    names = config.controller_listener_names
+    return PeerSecurity(tls.of(names[0].upper()) if names else None)
