@@ -94,6 +94,10 @@ def check_dynamic(stored: Mapping[str, str], *, per_broker: bool) -> None:
         setting = listener_setting(name) if name.startswith("listener.name.") else broker_setting(name)
         if name in _ONLY_FOR_A_LISTENER:
             raise ConfigError(f"{name} can only be changed for one listener, as listener.name.<name>.{name}")
+        if setting.name.startswith("ssl.") and name != setting.name and setting.name not in _ONLY_FOR_A_LISTENER:
+            raise ConfigError(
+                f"{name} cannot be changed while the broker runs: of a listener's TLS only its stores can"
+            )
         mode = update_mode(name)
         if mode is READ_ONLY:
             raise ConfigError(f"{name} cannot be changed while the broker runs")

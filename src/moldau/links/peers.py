@@ -10,6 +10,7 @@ without an answer in its time takes its connection with it: nobody knows when th
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
@@ -17,12 +18,14 @@ from moldau.deferred import Deferred, failed, pass_on
 from moldau.errors import MoldauError
 from moldau.links.addresses import Address
 from moldau.links.backoff import Backoff, chance_of
-from moldau.links.errors import ConnectionFailed, RequestTimedOut
+from moldau.links.errors import ConnectionFailed, RequestTimedOut, TlsFailed
 from moldau.links.link import Link
 from moldau.links.security import OPEN, Security
 from moldau.links.versions import NodeVersions, Request, api_name
 from moldau.protocol.message import Message
 from moldau.runtime.ports import Clock, Loop, Network, Random, TimerHandle
+
+logger = logging.getLogger("moldau.links")
 
 # A connection nobody used for so long is replaced before it is used again: the other end closes such ones
 # (`connections.max.idle.ms`, ten minutes), perhaps just now.
@@ -177,6 +180,7 @@ class _Lane:
         self._told_lost = told_lost
         self._asked_at = clock.monotonic()
         self._failures = 0
+        self._told = ""
         self._waiting: list[_Question] = []
         # Runs while no further connection may be tried.
         self._pause: TimerHandle | None = None
@@ -217,11 +221,16 @@ class _Lane:
     def _stands(self, link: Link | None, _error: BaseException | None) -> None:
         if link is not None:
             self._failures = 0
+            self._told = ""
 
-    def _lost(self, link: Link, _error: MoldauError) -> None:
+    def _lost(self, link: Link, error: MoldauError) -> None:
         if self.link is not link:
             return
         self.link = None
+        if isinstance(error, TlsFailed) and str(error) != self._told:
+            # Nobody but whoever runs these nodes can mend it: said once, until it is over or another reason.
+            self._told = str(error)
+            logger.error("%s", error)
         self._hold_back()
         if self._told_lost is not None:
             self._told_lost()

@@ -91,8 +91,11 @@ def shake_hands(accepting: TlsRules, calling: TlsRules) -> str | None:
 def tls_reason(error: ssl.SSLError) -> str:
     """In a few words, without the library's own source lines."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not accepted ({error.verify_message})"
+        return f"its certificate is not accepted ({error.verify_message.rstrip('.')})"
     words = (error.reason or str(error)).replace("_", " ").lower()
+    begin, alert, what = words.partition(" alert ")
+    if alert and " " not in begin:
+        return f"the other end broke off the TLS handshake ({what})"
     return f"the TLS handshake failed ({words})"
 
 

@@ -59,6 +59,10 @@ _ANNOUNCED: Final = 6
 # Enough to see how long a frame is, and many a small one whole.
 _PROBE: Final = 4096
 
+# A client that wants TLS begins like this: read as the length of a frame that is far too much.
+_TLS_HELLO: Final = b"\x16\x03"
+_SPEAKS_TLS: Final = "it speaks TLS, which this listener does not"
+
 _READ: Final = EPOLLIN | EPOLLRDHUP
 
 _length = Struct(">i").unpack_from
@@ -247,7 +251,7 @@ class FramedTransport(SendingSide):
                 view, position, end, self._max_frame, self._frame, self, FRAMES_PER_TURN, SECONDS_PER_TURN
             )
         except ProtocolError as error:
-            self.close(str(error))
+            self.close(_SPEAKS_TLS if bytes(view[position : position + 2]) == _TLS_HELLO else str(error))
             return
         except Exception:
             self._receiver_failed()

@@ -36,10 +36,6 @@ _SETTINGS: Final = tuple(setting for name, setting in settings_of(SecuritySettin
 ReadFile = Callable[[str], bytes]
 
 
-def uses_tls(protocol: SecurityProtocol) -> bool:
-    return protocol in (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
-
-
 class ListenerSettings:
     """What the settings say about one listener's TLS; nothing is read from files before it is asked for."""
 

@@ -169,8 +169,11 @@ class Connection:
 
     def closed(self, reason: str | None) -> None:
         self.open = False
-        if reason is not None:
+        if reason is not None and self._route is not None:
             logger.warning("closed the connection from %s: %s", self.name, reason)
+        elif reason is not None:
+            where = "closed the connection from %s to %s: %s"
+            self._channel.complaints.tell(self.peer[0], where, self.name, self.listener_name, reason)
         self._channel.connection_closed(self)
         if self._told_closed is not None:
             self._told_closed()

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from moldau.config.broker import BrokerConfig
 from moldau.config.definition import ConfigError
 from moldau.deferred import Deferred, ready
 from moldau.runtime.ports import Runtime, TlsContext, TlsRules
-from moldau.security.certificate import Certificate
 from moldau.security.principal import ANONYMOUS, Principal, user
-from moldau.security.tls import ListenerSettings, uses_tls
+
+if TYPE_CHECKING:
+    from moldau.security.tls import ListenerSettings
 
 logger = logging.getLogger("moldau.server")
 
@@ -69,6 +70,8 @@ class ListenerTls:
         """Who has shown this certificate; ValueError if nobody can be named by it."""
         if certificate is None or not self.settings.names_by_certificate:
             return ANONYMOUS
+        from moldau.security.certificate import Certificate
+
         return user(self._mapping.name(Certificate(certificate).subject))
 
 
@@ -82,7 +85,7 @@ class TlsListeners:
         own = {each.name: each.security_protocol for each in (*config.broker_endpoints, *config.controller_endpoints)}
         everywhere = {**{name: config.listener_protocols[name] for name in called}, **own}
         self._own = frozenset(own)
-        self._protocols = {name: protocol for name, protocol in everywhere.items() if uses_tls(protocol)}
+        self._protocols = {name: protocol for name, protocol in everywhere.items() if protocol.uses_tls}
         self._config = config
         self._listeners = {name: self._build(config, name) for name in self._protocols}
         # What was no good when it was read last: it is told once.
@@ -168,7 +171,7 @@ class TlsListeners:
         """What is different now. Without `told` the first refusal is raised; with it all are returned that are news."""
         found: list[ListenerTls | _Refusal] = []
         for name, old in self._listeners.items():
-            settings = ListenerSettings(config, name, self._protocols[name])
+            settings = self._settings(config, name)
             stamp = self._stamp(settings)
             same = settings.values() == old.settings.values()
             if same and (stamp == old.stamp or (told is not None and stamp == told.get(name))):
@@ -194,8 +197,14 @@ class TlsListeners:
 
     # ------------------------------------------------------------------------------------------------------- building
 
+    def _settings(self, config: BrokerConfig, name: str) -> ListenerSettings:
+        # What reads certificates and stores is loaded by those who have some.
+        from moldau.security.tls import ListenerSettings
+
+        return ListenerSettings(config, name, self._protocols[name])
+
     def _build(self, config: BrokerConfig, name: str) -> ListenerTls:
-        settings = ListenerSettings(config, name, self._protocols[name])
+        settings = self._settings(config, name)
         # Before it is read: what changes meanwhile is read again.
         stamp = self._stamp(settings)
         rules = settings.rules(self._disk.read_file)

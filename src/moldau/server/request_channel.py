@@ -35,6 +35,7 @@ from moldau.runtime.ports import Chunk, Loop
 from moldau.server.answers import encode_in_slices, encode_response
 from moldau.server.client_quotas import UNLIMITED
 from moldau.server.commit_runs import CommitRuns
+from moldau.server.complaints import Complaints
 from moldau.server.connection import Connection
 from moldau.server.context import RequestContext, Services
 from moldau.server.dispatch import DispatchTable, Offer, Route
@@ -74,6 +75,7 @@ class RequestChannel:
         self._services = services
         self._slicer = services.slicer
         self._now = services.runtime.clock.monotonic
+        self.complaints = Complaints(self._now)
         self._loop = loop
         # Clients come to brokers; a controller that is asked by one counts only what is changed.
         self._quotas = services.client_quotas if ApiKey.PRODUCE in table.offers else UNLIMITED

@@ -91,6 +91,7 @@ def test_how_settings_may_be_changed():
         ({"zookeeper.connect": "a"}, False, "belongs to ZooKeeper mode"),
         ({"listener.name.out.ssl.keystore.location": "/a"}, False, "only be changed for one broker"),
         ({"listener.name.out.nonsense": "/a"}, True, "is not a setting of a listener"),
+        ({"listener.name.out.ssl.client.auth": "none"}, True, "of a listener's TLS only its stores can"),
     ],
 )
 def test_dynamic_settings_that_are_refused(stored, per_broker, part):

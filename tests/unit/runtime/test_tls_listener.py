@@ -280,3 +280,17 @@ def _refused(peer: Peer) -> bool:
 def _reason(receiver: Guarded) -> str | None:
     assert receiver.closed_event.wait(PATIENCE)
     return receiver.reason
+
+
+def test_a_listener_in_the_clear_says_that_somebody_wants_tls(running: Running) -> None:
+    receivers: list[Echo] = []
+
+    def accept(transport: Transport) -> Echo:
+        receivers.append(Echo(transport))
+        return receivers[-1]
+
+    peer = running.peer(running.listen(accept).address)
+    peer.socket.sendall(_client_hello())
+    assert peer.ended()
+    assert receivers[0].closed_event.wait(PATIENCE)
+    assert receivers[0].reason == "it speaks TLS, which this listener does not"
