@@ -116,6 +116,8 @@ class EpollNetwork:
             listener.close()
         for transport in tuple(self._transports):
             transport.abort(None)
+        if self._admissions is not None:
+            self._admissions.close()
 
     # ----------------------------------------------------------------------------------- for the listeners
 

@@ -69,21 +69,25 @@ class TlsChannel:
     def go_on(self) -> bool:
         """The same without asking the socket for more; BlockingIOError if it does not take what is to be sent."""
         try:
-            self._tls.do_handshake()
-            done = True
-        except ssl.SSLWantReadError:
-            done = False
+            done = self.advance()
         except ssl.SSLError:
             with contextlib.suppress(OSError):
-                self._push()  # the peer is told why
+                self.push()  # the peer is told why
             raise
-        self._push()
-        if done:
-            # The first request may have come with the end of the handshake.
-            self.more = self._incoming.pending > 0
+        self.push()
         return done
 
-    def feed(self, data: memoryview) -> None:
+    def advance(self) -> bool:
+        """The same without the socket: what has to be computed."""
+        try:
+            self._tls.do_handshake()
+        except ssl.SSLWantReadError:
+            return False
+        # The first request may have come with the end of the handshake.
+        self.more = self._incoming.pending > 0
+        return True
+
+    def feed(self, data: bytes) -> None:
         """What was received already, and is not decrypted."""
         self._incoming.write(data)
 
@@ -139,13 +143,23 @@ class TlsChannel:
             while taken < len(view):
                 if not self._owed:
                     self._owed = self._tls.write(view[taken : taken + _PIECE])
-                self._push()
+                self.push()
                 taken += self._owed
                 self._owed = 0
         except BlockingIOError:
             if not taken:
                 raise
         return taken
+
+    def push(self) -> None:
+        """Sends all that is encrypted; BlockingIOError if the socket does not take it all."""
+        while True:
+            if not self._unsent:
+                if not self._outgoing.pending:
+                    return
+                self._unsent = memoryview(self._outgoing.read())
+            sent = self._socket.send(self._unsent)
+            self._unsent = self._unsent[sent:]
 
     def peek(self) -> bytes | None:
         if self.more:
@@ -176,22 +190,12 @@ class TlsChannel:
             self._incoming.write_eof()
         return count == len(self._scratch)
 
-    def _push(self) -> None:
-        """Sends all that is encrypted; BlockingIOError if the socket does not take it all."""
-        while True:
-            if not self._unsent:
-                if not self._outgoing.pending:
-                    return
-                self._unsent = memoryview(self._outgoing.read())
-            sent = self._socket.send(self._unsent)
-            self._unsent = self._unsent[sent:]
-
     def _say_goodbye(self) -> None:
         """A peer that is not told takes the end for an attack. It need not answer."""
         with contextlib.suppress(OSError, ValueError):
             self._tls.unwrap()
         with contextlib.suppress(OSError):
-            self._push()
+            self.push()
 
 
 class SecureTransport(FramedTransport):

@@ -181,17 +181,53 @@ def test_what_is_not_tls_is_told_apart_by_its_first_byte(listening: Callable[...
         assert _reason(there.last()) == tls_handshake.NO_TLS
 
 
-def test_a_handshake_that_never_ends_is_given_up_after_so_many_bytes(listening: Callable[..., Listening]) -> None:
-    """Records that belong to one message, which is said to be longer than any that is read."""
+def test_a_greeting_that_says_it_is_long_is_not_waited_for(listening: Callable[..., Listening]) -> None:
     there = listening()
     peer = there.raw()
-    body = bytes([1]) + (0x01_00_00).to_bytes(3, "big") + bytes(16_000)
+    peer.socket.sendall(b"\x16\x03\x01" + (16_000).to_bytes(2, "big") + b"\x01" + (16_385).to_bytes(3, "big"))
+    assert peer.ended()
+    assert "begins with more than" in str(_reason(there.last()))
+
+
+def test_a_handshake_that_never_ends_is_given_up_after_so_many_bytes(
+    listening: Callable[..., Listening], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tls_handshake, "HANDSHAKE_BYTES", 1000)
+    there = listening()
+    peer = there.raw()
+    greeting = _client_hello()
     with contextlib.suppress(OSError):  # whichever end is faster
-        for _ in range(100):
-            peer.socket.sendall(b"\x16\x03\x01" + len(body).to_bytes(2, "big") + body)
-            body = bytes(16_000)
+        peer.socket.sendall(greeting)
+        for _ in range(1000):
+            peer.socket.sendall(b"\x14\x03\x03\x00\x01\x01")
     assert peer.ended()
     assert _reason(there.last())
+
+
+def test_a_greeting_may_come_byte_by_byte(listening: Callable[..., Listening]) -> None:
+    there = listening()
+    peer = there.raw()
+    for byte in _client_hello():
+        peer.socket.sendall(bytes([byte]))
+    assert peer.socket.recv(3) == b"\x16\x03\x03"
+
+
+def test_the_slowest_give_way_when_there_are_too_many(
+    listening: Callable[..., Listening], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tls_handshake, "MOST_OPEN", 3)
+    there = listening()
+    slow = []
+    for _ in range(5):
+        slow.append(there.raw())
+        slow[-1].socket.sendall(_client_hello())
+        assert slow[-1].socket.recv(3) == b"\x16\x03\x03"
+    for peer in slow[:2]:
+        assert peer.ended()
+    served = there.secured(client_context())
+    served.send(b"hello")
+    assert served.receive() == b"hello"
+    assert "slowest" in str(_reason(there.receivers[0]))
 
 
 def test_a_silent_caller_is_given_up(listening: Callable[..., Listening], monkeypatch: pytest.MonkeyPatch) -> None:
