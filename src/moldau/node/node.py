@@ -21,13 +21,11 @@ from moldau.config.listeners import Endpoint, SecurityProtocol
 from moldau.controller.controller import Controller
 from moldau.deferred import Deferred, ready, settle
 from moldau.errors import MoldauError
-from moldau.links.peers import Peers
-from moldau.links.security import Security
 from moldau.metadata.loader import MetadataLoader
 from moldau.node.bootstrap import read_bootstrap
 from moldau.node.broker import Broker
 from moldau.node.identity import NodeError, cluster_id_of
-from moldau.node.peer_security import called_listeners, security_towards_brokers, security_towards_controllers
+from moldau.node.peer_security import called_listeners, peers_of
 from moldau.node.quorum import VotersOfQuorum, controller_endpoints, make_quorum
 from moldau.raft.snapshot_generator import SnapshotGenerator
 from moldau.runtime.ports import Runtime
@@ -84,8 +82,7 @@ class Node:
         self.slicer = Slicer(loop, clock)
         self.tls = TlsListeners(config, runtime, called_listeners(config))
         # They talk to nobody unless there is somebody: a standalone node opens no connection.
-        self.controllers = self._peers(security_towards_controllers(config, self.tls))
-        self.brokers = self._peers(security_towards_brokers(config, self.tls))
+        self.controllers, self.brokers = peers_of(config, runtime, self.tls)
         self.quorum = make_quorum(config, runtime, self.controllers, self._fail)
         self.metadata = MetadataLoader(self._fail)
         self.snapshots = SnapshotGenerator(self.quorum, config, loop, runtime.workers)
@@ -125,18 +122,6 @@ class Node:
             self.transaction_markers, self.producer_ids = self.broker.transaction_markers, self.broker.producer_ids
             self.upkeep, self.cleaner = self.broker.upkeep, self.broker.cleaner
             self.housekeeping, self.deleted_topics = self.broker.housekeeping, self.broker.deleted_topics
-
-    def _peers(self, security: Security) -> Peers:
-        runtime, config = self._runtime, self._config
-        return Peers(
-            runtime.clock,
-            runtime.loop,
-            runtime.network,
-            runtime.random,
-            f"node-{config.node_id}",
-            connect_timeout=config.socket_connection_setup_timeout_ms / 1000,
-            security=security,
-        )
 
     def _services(self) -> Services:
         services = Services()

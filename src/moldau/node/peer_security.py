@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from moldau.config.broker import BrokerConfig
 from moldau.links.addresses import Address
+from moldau.links.peers import Peers
 from moldau.links.security import Mechanism
-from moldau.runtime.ports import Tls
+from moldau.runtime.ports import Runtime, Tls
 from moldau.server.listener_tls import ListenerTls, TlsListeners
 
 
@@ -34,10 +35,21 @@ def called_listeners(config: BrokerConfig) -> list[str]:
     return [*([config.inter_broker_listener] if config.is_broker else []), *controllers]
 
 
-def security_towards_brokers(config: BrokerConfig, tls: TlsListeners) -> PeerSecurity:
-    return PeerSecurity(tls.of(config.inter_broker_listener))
-
-
-def security_towards_controllers(config: BrokerConfig, tls: TlsListeners) -> PeerSecurity:
+def peers_of(config: BrokerConfig, runtime: Runtime, tls: TlsListeners) -> tuple[Peers, Peers]:
+    """Those this node asks: controllers, and brokers. Their listeners may be secured differently."""
     names = config.controller_listener_names
-    return PeerSecurity(tls.of(names[0].upper()) if names else None)
+    controllers = PeerSecurity(tls.of(names[0].upper()) if names else None)
+    brokers = PeerSecurity(tls.of(config.inter_broker_listener))
+    return _peers(config, runtime, controllers), _peers(config, runtime, brokers)
+
+
+def _peers(config: BrokerConfig, runtime: Runtime, security: PeerSecurity) -> Peers:
+    return Peers(
+        runtime.clock,
+        runtime.loop,
+        runtime.network,
+        runtime.random,
+        f"node-{config.node_id}",
+        connect_timeout=config.socket_connection_setup_timeout_ms / 1000,
+        security=security,
+    )

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server_harness import PATIENCE
+from server_harness import PATIENCE, RunningServer
 
 from issued import Issued, Issuer
 from moldau.config.broker import BrokerConfig
 from moldau.config.definition import ConfigError
+from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from moldau.runtime.real import RealRuntime
 from moldau.security.principal import ANONYMOUS, user
 from moldau.server import listener_tls
@@ -247,6 +248,43 @@ def test_nodes_that_would_not_accept_each_other_do_not_start(runtime: RealRuntim
     TlsListeners(files.config(), runtime, [])
     with pytest.raises(ConfigError, match="nodes could not call each other"):
         TlsListeners(files.config(), runtime, ["SSL"])
+
+
+@pytest.mark.parametrize(("setting", "checks"), [("https", True), ("", False)])
+def test_whether_names_of_nodes_are_checked(runtime: RealRuntime, files: Files, setting: str, checks: bool) -> None:
+    config = files.config(ssl_endpoint_identification_algorithm=setting)
+    calling = TlsListeners(config, runtime, ["SSL"]).of("SSL").calling  # type: ignore[union-attr]
+    assert calling is not None
+    assert calling.check_hostname is checks
+    assert calling.verify_mode is ssl.CERT_REQUIRED
+
+
+def test_a_connection_knows_whose_it_is(files: Files, tmp_path: Path) -> None:
+    """From the handshake to the principal that handlers see."""
+    settings = files.settings(
+        ssl_client_auth="required", ssl_principal_mapping_rules="RULE:^CN=(j.*)$/$1/U,RULE:^CN=(.*),O=x$/$1/"
+    )
+    running = RunningServer([], settings | {"listeners": "SSL://127.0.0.1:0"})
+    try:
+        config = running.services.config
+        tls = running.on_loop(lambda: TlsListeners(config, running.runtime, []).of("SSL"))
+        address = running.on_loop(lambda: running.server.open(config.broker_endpoints[0], running.table, tls))
+        context = ssl.create_default_context(cadata=ISSUER.pem)
+        context.load_cert_chain(ISSUER.issue("jan").write(tmp_path / "jan.pem"))
+        client = running.client(address)
+        client.socket = context.wrap_socket(client.socket, server_hostname="localhost")
+        assert client.call(ApiVersionsRequest(), 0, ApiVersionsResponse).error_code == 0
+        [connection] = running.on_loop(lambda: list(running.server.connections))
+        assert connection.principal == user("JAN")
+        # Nobody can be named by this one.
+        context = ssl.create_default_context(cadata=ISSUER.pem)
+        context.load_cert_chain(ISSUER.issue("karel").write(tmp_path / "karel.pem"))
+        stranger = running.client(address)
+        with pytest.raises((EOFError, OSError)):  # noqa: PT012  when it is told depends on who is faster
+            stranger.socket = context.wrap_socket(stranger.socket, server_hostname="localhost")
+            stranger.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
+    finally:
+        running.close()
 
 
 # --------------------------------------------------------------------------------------------------------- renewing
