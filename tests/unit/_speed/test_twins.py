@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moldau._speed import reference
+from moldau._speed.layout import HEADER
 from moldau.errors import ProtocolError
 
 # The difference of any two fits 64 bits, as a batch needs it.
@@ -164,7 +165,7 @@ def test_walks_over_records_agree(
     data = bytearray(sound[:61]) + damaged(sound[61:], edits)
     if count is not None:
         pack_into(">i", data, 57, count)
-    values = reference.codec._HEADER.unpack_from(data)
+    values = HEADER.unpack_from(data)
     left, right = compiled.BatchHeader(*values), reference.BatchHeader(*values)
     assert repr(left) == repr(right)
     for name in ("decode_records", "check_records"):
@@ -221,7 +222,7 @@ def test_windows_do_not_matter(
         pack_into(">i", sound, 23, max(count - 1, 0))
     if step is not None:
         cuts = list(range(0, len(body), step))
-    values = reference.codec._HEADER.unpack_from(sound)
+    values = HEADER.unpack_from(sound)
     left, right = compiled.BatchHeader(*values), reference.BatchHeader(*values)
     asked = {"consecutive": consecutive, "needs_key": needs_key, "earliest": -5, "latest": 200}
     expected = outcome(walked, reference, right, body, cuts, **asked)
