@@ -17,9 +17,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from moldau.client.jaas import PACKAGE, JaasError, login
 from moldau.client.security import PROTOCOLS, SETTINGS, Security, read_security
 from moldau.errors import MoldauError
+from moldau.security.jaas import PACKAGE, JaasError, login
 
 if TYPE_CHECKING:
     import ssl

@@ -40,7 +40,12 @@ BROKER_SETTINGS: Final[Mapping[str, Setting[Any]]] = {
     **{row.name: row for row in (*INERT, *GUARDS)},
 }
 # What listeners may have limits of their own for. Everything else that may carry a listener's prefix is TLS and SASL.
-OF_A_LISTENER: Final = ("max.connections", "max.connection.creation.rate")
+OF_A_LISTENER: Final = (
+    "max.connections",
+    "max.connection.creation.rate",
+    "sasl.enabled.mechanisms",
+    *OF_A_MECHANISM,
+)
 
 _DEFAULTS: Final = {row.attribute: row.default for row in settings_of(*TABLES).values()}
 _LISTENER_PREFIX: Final = "listener.name."

@@ -34,6 +34,10 @@ from moldau.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
 )
+from moldau.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+)
 from moldau.protocol.messages.assign_replicas_to_dirs import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
 from moldau.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from moldau.protocol.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
@@ -211,6 +215,13 @@ class Controller(WritePath):
             return decision
 
         return self.run(decide, request.timeout_ms)
+
+    # ----------------------------------------------------------------------------------------------------- users
+
+    def alter_user_scram_credentials(
+        self, request: AlterUserScramCredentialsRequest
+    ) -> Deferred[AlterUserScramCredentialsResponse]:
+        return self.run(lambda: self.state.scram.alter(request))
 
     # ----------------------------------------------------------------------------------------------------- brokers
 

@@ -16,11 +16,11 @@ from moldau.controller.leadership import LeadershipControl
 from moldau.controller.partitions import PartitionControl
 from moldau.controller.producer_ids import ProducerIdControl
 from moldau.controller.reassignments import ReassignmentControl
+from moldau.controller.scram import ScramControl
 from moldau.controller.sessions import BrokerSessions
 from moldau.controller.topics import TopicControl
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata import records as kinds
-from moldau.metadata.carried_records import CARRIED_TYPES
 from moldau.metadata.committed import MetadataTransaction
 from moldau.metadata.image import ConfigResource, ResourceType
 from moldau.metadata.records import Message, MetadataError
@@ -42,6 +42,7 @@ class ControllerState:
         self.acls = AclControl(self.registry, random)
         self.client_quotas = ClientQuotaControl(self.registry)
         self.producer_ids = ProducerIdControl(self.registry)
+        self.scram = ScramControl(self.registry, self.features)
         # Records of a transaction with their offsets. Most decisions are one batch, all or nothing by itself; large
         # ones are not, and neither are those of other controllers.
         self._transaction: MetadataTransaction[tuple[Message, int]] = MetadataTransaction()
@@ -63,8 +64,11 @@ class ControllerState:
             kinds.AccessControlEntryRecord: lambda record, _: self.acls.replay(record),
             kinds.RemoveAccessControlEntryRecord: lambda record, _: self.acls.replay_remove(record),
             kinds.ClientQuotaRecord: lambda record, _: self.client_quotas.replay(record),
+            kinds.UserScramCredentialRecord: lambda record, _: self.scram.replay(record),
+            kinds.RemoveUserScramCredentialRecord: lambda record, _: self.scram.replay_remove(record),
+            kinds.DelegationTokenRecord: _nothing,
+            kinds.RemoveDelegationTokenRecord: _nothing,
             kinds.NoOpRecord: _nothing,
-            **dict.fromkeys(CARRIED_TYPES, _nothing),
         }
 
     @property

@@ -7,7 +7,7 @@ creates five thousand partitions costs one copy of one topic, and a batch that c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from moldau.metadata.acls import AclsDelta, missing
 from moldau.metadata.broker_registration import (
@@ -16,8 +16,8 @@ from moldau.metadata.broker_registration import (
     broker_from_record,
     controller_from_record,
 )
-from moldau.metadata.carried_records import CARRIED_TYPES, CarriedKey, carried
 from moldau.metadata.client_quotas import ClientQuotasDelta
+from moldau.metadata.credentials import ScramKey, credential_from_record, scram_key, token_from_record
 from moldau.metadata.image import (
     EMPTY_IMAGE,
     ClusterImage,
@@ -34,6 +34,7 @@ from moldau.metadata.records import (
     ClearElrRecord,
     ClientQuotaRecord,
     ConfigRecord,
+    DelegationTokenRecord,
     FeatureLevelRecord,
     FenceBrokerRecord,
     Message,
@@ -45,13 +46,21 @@ from moldau.metadata.records import (
     RegisterBrokerRecord,
     RegisterControllerRecord,
     RemoveAccessControlEntryRecord,
+    RemoveDelegationTokenRecord,
     RemoveTopicRecord,
+    RemoveUserScramCredentialRecord,
     TopicRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
+    UserScramCredentialRecord,
 )
 from moldau.metadata.topics_delta import LocalChanges, TopicDelta, TopicsDelta
+from moldau.security.delegation_token import DelegationToken
+from moldau.security.scram_credential import ScramCredential
 from moldau.slicing import Work
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 __all__ = ["ConfigChange", "LocalChanges", "MetadataDelta", "TopicDelta", "TopicsDelta"]
 
@@ -80,7 +89,9 @@ class MetadataDelta:
         self._configs: dict[ConfigResource, dict[str, str]] = {}
         self.acls = AclsDelta(base.acls, is_snapshot=is_snapshot)
         self.client_quotas = ClientQuotasDelta(base.client_quotas, is_snapshot=is_snapshot)
-        self._carried: dict[CarriedKey, Message | None] = {}
+        # None for those that were removed.
+        self.scram: dict[ScramKey, ScramCredential | None] = {}
+        self.tokens: dict[str, DelegationToken | None] = {}
 
     def replay(self, record: Message) -> None:
         """Takes over one record; MetadataError if it does not fit what came before."""
@@ -102,7 +113,8 @@ class MetadataDelta:
         delta._configs.update((resource, dict(settings)) for resource, settings in image.configs.resources.items())
         delta.acls = AclsDelta.whole(image.acls)
         delta.client_quotas = ClientQuotasDelta.whole(image.client_quotas)
-        delta._carried.update(image.carried)
+        delta.scram.update(image.scram)
+        delta.tokens.update(image.tokens)
         return delta
 
     @property
@@ -115,7 +127,8 @@ class MetadataDelta:
             or self._configs
             or self.acls.is_changed
             or self.client_quotas.is_changed
-            or self._carried
+            or self.scram
+            or self.tokens
             or self.next_producer_id is not None
         )
 
@@ -136,8 +149,10 @@ class MetadataDelta:
             self.features.setdefault(name, 0)
         for resource in base.configs.resources:
             self._configs.setdefault(resource, {})
-        for key in base.carried:
-            self._carried.setdefault(key, None)
+        for user in base.scram:
+            self.scram.setdefault(user, None)
+        for token in base.tokens:
+            self.tokens.setdefault(token, None)
         if self.next_producer_id is None:
             self.next_producer_id = 0
 
@@ -155,7 +170,8 @@ class MetadataDelta:
             base.producer_ids if self.next_producer_id is None else ProducerIdsImage(self.next_producer_id),
             self.acls.apply(),
             self.client_quotas.apply(),
-            self._applied_carried(),
+            _applied(base.scram, self.scram),
+            _applied(base.tokens, self.tokens),
         )
 
     def _cluster(self) -> ClusterImage:
@@ -185,12 +201,6 @@ class MetadataDelta:
             return self.base.features
         levels = {**self.base.features, **self.features}
         return FeaturesImage({name: level for name, level in levels.items() if level > 0})
-
-    def _applied_carried(self) -> Mapping[CarriedKey, Message]:
-        if not self._carried:
-            return self.base.carried
-        kept = {**self.base.carried, **self._carried}
-        return {key: record for key, record in kept.items() if record is not None}
 
     # ------------------------------------------------------------------------------------------------- by record
 
@@ -267,12 +277,26 @@ class MetadataDelta:
     def _client_quota(self, record: ClientQuotaRecord) -> None:
         self.client_quotas.replay(record)
 
-    def _carry(self, record: Message) -> None:
-        key, kept = carried(record)
-        self._carried[key] = kept
+    def _scram(self, record: UserScramCredentialRecord) -> None:
+        self.scram[scram_key(record)] = credential_from_record(record)
+
+    def _remove_scram(self, record: RemoveUserScramCredentialRecord) -> None:
+        self.scram[scram_key(record)] = None
+
+    def _token(self, record: DelegationTokenRecord) -> None:
+        self.tokens[record.token_id] = token_from_record(record)
+
+    def _remove_token(self, record: RemoveDelegationTokenRecord) -> None:
+        self.tokens[record.token_id] = None
 
     def _nothing(self, record: NoOpRecord) -> None:
         pass
+
+
+def _applied(before: Mapping[K, V], changes: Mapping[K, V | None]) -> Mapping[K, V]:
+    if not changes:
+        return before
+    return {key: value for key, value in {**before, **changes}.items() if value is not None}
 
 
 _REPLAY: Final[dict[type, Callable[[MetadataDelta, Any], None]]] = {
@@ -294,5 +318,8 @@ _REPLAY: Final[dict[type, Callable[[MetadataDelta, Any], None]]] = {
     RemoveAccessControlEntryRecord: MetadataDelta._remove_acl,
     ClientQuotaRecord: MetadataDelta._client_quota,
     NoOpRecord: MetadataDelta._nothing,
-    **dict.fromkeys(CARRIED_TYPES, MetadataDelta._carry),
+    UserScramCredentialRecord: MetadataDelta._scram,
+    RemoveUserScramCredentialRecord: MetadataDelta._remove_scram,
+    DelegationTokenRecord: MetadataDelta._token,
+    RemoveDelegationTokenRecord: MetadataDelta._remove_token,
 }

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from moldau.dataclass import dataclass, field
 from moldau.metadata.acls import NO_ACLS, AclsImage
 from moldau.metadata.broker_registration import BrokerRegistration, ControllerRegistration, Endpoint, FeatureRange
-from moldau.metadata.carried_records import CarriedKey
+from moldau.metadata.credentials import ScramKey
 from moldau.metadata.features import METADATA_VERSION, MINIMUM_METADATA_VERSION
 from moldau.metadata.partition_registration import (
     LOST_DIRECTORY,
@@ -23,8 +23,9 @@ from moldau.metadata.partition_registration import (
     LeaderRecoveryState,
     PartitionRegistration,
 )
-from moldau.protocol.message import Message
+from moldau.security.delegation_token import DelegationToken
 from moldau.security.quota import Quotas
+from moldau.security.scram_credential import ScramCredential
 from moldau.types import Uuid
 
 __all__ = [
@@ -166,8 +167,9 @@ class MetadataImage:
     producer_ids: ProducerIdsImage = field(default=ProducerIdsImage(0))
     acls: AclsImage = NO_ACLS
     client_quotas: Quotas = field(default_factory=dict)
-    # Of others, and for others: this node does nothing with them.
-    carried: Mapping[CarriedKey, Message] = field(default_factory=dict)
+    scram: Mapping[ScramKey, ScramCredential] = field(default_factory=dict)
+    # By id.
+    tokens: Mapping[str, DelegationToken] = field(default_factory=dict)
 
     @property
     def metadata_version(self) -> int:
@@ -183,7 +185,8 @@ class MetadataImage:
             and self.producer_ids == other.producer_ids
             and self.acls.by_id == other.acls.by_id
             and self.client_quotas == other.client_quotas
-            and self.carried == other.carried
+            and self.scram == other.scram
+            and self.tokens == other.tokens
         )
 
 

@@ -96,8 +96,6 @@ class MetadataLoader:
             return
         image = delta.apply(self._offset, self._epoch, self._timestamp)
         self._delta = MetadataDelta(image)
-        if image.carried is not self.image.carried:
-            _tell_carried(self.image, image)
         self.image = image
         for publisher in self._publishers:
             self._tell(publisher, delta, image)
@@ -109,8 +107,3 @@ class MetadataLoader:
             logger.exception("%s could not take over the metadata at offset %d", type(publisher).__name__, image.offset)
             if self._on_fault is not None:
                 self._on_fault(error)
-
-
-def _tell_carried(before: MetadataImage, after: MetadataImage) -> None:
-    for kind in sorted({key.kind for key in after.carried} - {key.kind for key in before.carried}):
-        logger.warning("the cluster has %s: they are kept for its other nodes and have no effect on this one", kind)

@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 
 from moldau.errors import MoldauError, ProtocolError
 from moldau.metadata import features
-from moldau.metadata.carried_records import CARRIED_TYPES
 from moldau.protocol.message import Message
 from moldau.protocol.messages.abort_transaction_record import AbortTransactionRecord
 from moldau.protocol.messages.access_control_entry_record import AccessControlEntryRecord
@@ -21,6 +20,7 @@ from moldau.protocol.messages.broker_registration_change_record import BrokerReg
 from moldau.protocol.messages.clear_elr_record import ClearElrRecord
 from moldau.protocol.messages.client_quota_record import ClientQuotaRecord
 from moldau.protocol.messages.config_record import ConfigRecord
+from moldau.protocol.messages.delegation_token_record import DelegationTokenRecord
 from moldau.protocol.messages.end_transaction_record import EndTransactionRecord
 from moldau.protocol.messages.feature_level_record import FeatureLevelRecord
 from moldau.protocol.messages.fence_broker_record import FenceBrokerRecord
@@ -31,10 +31,13 @@ from moldau.protocol.messages.producer_ids_record import ProducerIdsRecord
 from moldau.protocol.messages.register_broker_record import RegisterBrokerRecord
 from moldau.protocol.messages.register_controller_record import RegisterControllerRecord
 from moldau.protocol.messages.remove_access_control_entry_record import RemoveAccessControlEntryRecord
+from moldau.protocol.messages.remove_delegation_token_record import RemoveDelegationTokenRecord
 from moldau.protocol.messages.remove_topic_record import RemoveTopicRecord
+from moldau.protocol.messages.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
 from moldau.protocol.messages.topic_record import TopicRecord
 from moldau.protocol.messages.unfence_broker_record import UnfenceBrokerRecord
 from moldau.protocol.messages.unregister_broker_record import UnregisterBrokerRecord
+from moldau.protocol.messages.user_scram_credential_record import UserScramCredentialRecord
 from moldau.types import Buffer
 
 __all__ = [
@@ -47,6 +50,7 @@ __all__ = [
     "ClearElrRecord",
     "ClientQuotaRecord",
     "ConfigRecord",
+    "DelegationTokenRecord",
     "EndTransactionRecord",
     "FeatureLevelRecord",
     "FenceBrokerRecord",
@@ -59,10 +63,13 @@ __all__ = [
     "RegisterBrokerRecord",
     "RegisterControllerRecord",
     "RemoveAccessControlEntryRecord",
+    "RemoveDelegationTokenRecord",
     "RemoveTopicRecord",
+    "RemoveUserScramCredentialRecord",
     "TopicRecord",
     "UnfenceBrokerRecord",
     "UnregisterBrokerRecord",
+    "UserScramCredentialRecord",
     "VersionedRecord",
     "decode_record",
     "encode_record",
@@ -103,7 +110,10 @@ _TYPES: Final[tuple[type[Message], ...]] = (
     ClientQuotaRecord,
     AccessControlEntryRecord,
     RemoveAccessControlEntryRecord,
-    *CARRIED_TYPES,
+    UserScramCredentialRecord,
+    RemoveUserScramCredentialRecord,
+    DelegationTokenRecord,
+    RemoveDelegationTokenRecord,
 )
 RECORD_TYPES: Final[Mapping[int, type[Message]]] = {record.API_KEY: record for record in _TYPES}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from moldau.metadata import client_quotas
+from moldau.metadata.credentials import credential_record, token_record
 from moldau.metadata.features import METADATA_VERSION
 from moldau.metadata.image import MetadataImage
 from moldau.metadata.records import (
@@ -39,4 +40,7 @@ def image_records(image: MetadataImage) -> Iterator[Message]:
         yield ProducerIdsRecord(broker_id=-1, broker_epoch=-1, next_producer_id=image.producer_ids.next)
     yield from image.acls.records()
     yield from client_quotas.records_of(image.client_quotas)
-    yield from image.carried.values()
+    for key, credential in image.scram.items():
+        yield credential_record(key, credential)
+    for token in image.tokens.values():
+        yield token_record(token)

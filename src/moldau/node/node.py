@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from moldau.config.broker import BrokerConfig
-from moldau.config.listeners import Endpoint, SecurityProtocol
+from moldau.config.listeners import Endpoint
 from moldau.controller.controller import Controller
 from moldau.deferred import Deferred, ready, settle
 from moldau.errors import MoldauError
@@ -35,6 +35,7 @@ from moldau.server.client_quotas import quotas_of
 from moldau.server.context import Services
 from moldau.server.controller_channel import ControllerChannel
 from moldau.server.controller_lifecycle import ControllerLifecycle
+from moldau.server.credentials import NodeCredentials
 from moldau.server.dispatch import DispatchTable
 from moldau.server.dynamic_config import DynamicConfig
 from moldau.server.listener_tls import TlsListeners
@@ -71,9 +72,6 @@ class Node:
         self._stopping = False
         self._is_loaded = False
         self.failure: MoldauError | None = None
-        for endpoint in (*config.broker_endpoints, *config.controller_endpoints):
-            if endpoint.security_protocol not in (SecurityProtocol.PLAINTEXT, SecurityProtocol.SSL):
-                raise NodeError(f"The listener {endpoint} needs {endpoint.security_protocol.name}, which is not built.")
         clock, loop, random = runtime.clock, runtime.loop, runtime.random
         self.cluster_id = cluster_id_of(config, runtime.disk, random, cluster_id)
         self.logs = LogManager(
@@ -131,6 +129,7 @@ class Node:
         services.cluster_id = self.cluster_id
         services.node_id = self._config.node_id
         services.metadata = self.metadata
+        services.credentials = NodeCredentials(lambda: self.metadata.image)
         services.logs = self.logs
         services.quorum = self.quorum
         services.tls = self.tls

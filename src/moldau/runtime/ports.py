@@ -216,6 +216,15 @@ class Transport(Protocol):
 
     def resume(self) -> None: ...
 
+    def attach(self, receiver: Receiver) -> None:
+        """Frames go to another receiver, from the next one on that is not being delivered just now."""
+        ...
+
+    def limit_frames(self, largest: int) -> None:
+        """Another limit than the one it began with, in the same way: a longer frame closes the connection before
+        there is room for it."""
+        ...
+
     def announce(self, told: Callable[[bytes], None]) -> None:
         """While this pause lasts, or the one about to begin: `told` hears how the next frame begins, once, as soon as
         its length and two bytes have arrived."""

@@ -168,6 +168,9 @@ class FramedTransport(SendingSide):
             self._announce = None
             self._update_delivering()
 
+    def limit_frames(self, largest: int) -> None:
+        self._max_frame = largest
+
     def announce(self, told: Callable[[bytes], None]) -> None:
         self._announce = told
         if self._backlog is not None:

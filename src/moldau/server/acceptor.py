@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from moldau.runtime.ports import Clock, Loop, Network, Receiver, Runs, SocketOptions, TimerHandle, Transport
 from moldau.server.connection import Connection
 from moldau.server.connection_quotas import ConnectionQuotas
 from moldau.server.listener_tls import ListenerTls
 from moldau.server.request_channel import RequestChannel
+
+if TYPE_CHECKING:
+    from moldau.server.sasl_listener import SaslListener
 
 logger = logging.getLogger("moldau.server")
 
@@ -49,6 +52,7 @@ class Acceptor:
         clock: Clock,
         loop: Loop,
         on_opened: Callable[[Connection], None],
+        sasl: SaslListener | None = None,
     ) -> None:
         self.name = name
         self._channel = channel
@@ -56,6 +60,7 @@ class Acceptor:
         self._clock = clock
         self._loop = loop
         self._on_opened = on_opened
+        self._sasl = sasl
         self._throttle: TimerHandle | None = None
         self._paused = False
         self._serving = False
@@ -124,8 +129,11 @@ class Acceptor:
             return self._turn_away(transport, wait)
         self._quotas.opened(self.name, address)
         self.update()
-        identify = None if self._tls is None else self._tls.principal
+        # With SASL it is the login that counts, whatever certificate there is besides.
+        identify = None if self._tls is None or self._sasl is not None else self._tls.principal
         connection = Connection(transport, self._channel, self.name, now, identify)
+        if self._sasl is not None:
+            connection.authentication = self._sasl.begin(connection)
         self._on_opened(connection)
         return connection
 

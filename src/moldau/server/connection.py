@@ -13,7 +13,7 @@ answered now says so (`gives_way`), and is as soon as it keeps another from bein
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +25,7 @@ from moldau.security.principal import ANONYMOUS, Principal
 from moldau.server.dispatch import DECLINED, DispatchTable, Route
 
 if TYPE_CHECKING:
+    from moldau.server.authentication import Authentication
     from moldau.server.request_channel import RequestChannel
 
 logger = logging.getLogger("moldau.server")
@@ -54,6 +55,7 @@ class Connection:
         "_send",
         "_told_closed",
         "asked_bytes",
+        "authentication",
         "client_bytes",
         "client_id",
         "closing",
@@ -83,6 +85,8 @@ class Connection:
         self.peer = transport.peer
         self.listener_name = listener_name
         self.principal: Principal = ANONYMOUS
+        # On a listener with SASL: how it is found out who asks.
+        self.authentication: Authentication | None = None
         self.client_id: str | None = None
         # As it stood in the last request, with its length: as long as it stays the same it need not be read again.
         self.client_bytes = b""
@@ -99,7 +103,7 @@ class Connection:
         self.idle_since = now
         self.seen_activity = 0
         self._channel = channel
-        self._routes = channel.table.routes
+        self._routes: Mapping[int, Route] = channel.table.routes
         self._send = transport.send
         self._holds = 0
         self._route: Route | None = None
@@ -174,6 +178,8 @@ class Connection:
         elif reason is not None:
             where = "closed the connection from %s to %s: %s"
             self._channel.complaints.tell(self.peer[0], where, self.name, self.listener_name, reason)
+        if self.authentication is not None:
+            self.authentication.closed()
         self._channel.connection_closed(self)
         if self._told_closed is not None:
             self._told_closed()
@@ -228,6 +234,10 @@ class Connection:
 
         self.transport.announce(arrived)
 
+    def offer(self, routes: Mapping[int, Route] | None) -> None:
+        """From the next request on it is offered these, or with None all that its listener has."""
+        self._routes = self._channel.table.routes if routes is None else routes
+
     def close(self, reason: str | None = None) -> None:
         self.transport.close(reason)
 
@@ -247,6 +257,8 @@ class Connection:
 
     def _no_route(self, key: int, correlation_id: int) -> None:
         api_key = key >> 16
+        if self.authentication is not None and self.authentication.refuse(api_key):
+            return
         version = (key & 0xFFFF) - ((key & 0x8000) << 1)
         offer = self.table.offers.get(api_key)
         if offer is not None and offer.api.unsupported_version is not None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from moldau.replica.manager import ReplicaManager
     from moldau.runtime.ports import Runtime
     from moldau.security.principal import Principal
+    from moldau.security.scram_server import Credentials
     from moldau.server.authorization import Authorization
     from moldau.server.connection import Connection
     from moldau.server.controller_channel import ControllerChannel
@@ -50,6 +51,7 @@ class Services:
     # None: everybody may do everything.
     authorization: Authorization | None = None
     client_quotas: ClientQuotas = UNLIMITED
+    credentials: Credentials
     runtime: Runtime
     slicer: Slicer
     cluster_id: str

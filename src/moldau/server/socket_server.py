@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from moldau.config.listeners import SecurityProtocol
 from moldau.deferred import Deferred
 from moldau.runtime.ports import Runtime, SocketOptions, TimerHandle
 from moldau.server.acceptor import Acceptor
@@ -52,7 +53,15 @@ class SocketServer:
         if channel is None:
             channel = RequestChannel(table, self._services, self._runtime.loop, self._closed)
             self._channels[id(table)] = channel
-        acceptor = Acceptor(endpoint.name, channel, self._quotas, self._runtime.clock, self._runtime.loop, self._opened)
+        # Who has to log in does not go the express way, which would serve him before.
+        runs, sasl = channel.runs, None
+        if endpoint.security_protocol in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL):
+            from moldau.server.sasl_listener import SaslListener  # what it needs is slow to load
+
+            runs, sasl = None, SaslListener(endpoint.name, table, self._services)
+        acceptor = Acceptor(
+            endpoint.name, channel, self._quotas, self._runtime.clock, self._runtime.loop, self._opened, sasl
+        )
         acceptor.listen(
             self._runtime.network,
             endpoint.host,
@@ -63,7 +72,7 @@ class SocketServer:
                 send_buffer=_buffer_size(self._config.socket_send_buffer_bytes),
                 receive_buffer=receive_buffer_of(self._config),
             ),
-            channel.runs,
+            runs,
             tls,
         )
         self._acceptors[endpoint.name] = acceptor

@@ -72,6 +72,9 @@ class SimulatedTransport:
             if self._received:
                 self.loop.call_soon(self._deliver)
 
+    def limit_frames(self, largest: int) -> None:
+        self._max_frame = largest
+
     def announce(self, told: Callable[[bytes], None]) -> None:
         self._announce = told
         if self._received:

@@ -18,6 +18,7 @@ from moldau.raft.raft_quorum import RaftQuorum
 from moldau.runtime.real import RealRuntime
 from moldau.server.apis.api_versions import API_VERSIONS
 from moldau.server.context import Services
+from moldau.server.credentials import NodeCredentials
 from moldau.server.dispatch import Api, DispatchTable
 from moldau.server.socket_server import SocketServer
 from moldau.slicing import Slicer
@@ -109,6 +110,8 @@ class RunningServer:
         self.services.runtime = self.runtime
         self.services.slicer = Slicer(self.runtime.loop, self.runtime.clock)
         self.services.metadata = Metadata()
+        self.services.cluster_id = "a-cluster"
+        self.services.credentials = NodeCredentials(lambda: self.services.metadata.image)
         runtime = self.runtime
         self.services.quorum = RaftQuorum(
             self.services.config, runtime.disk, runtime.clock, runtime.loop, runtime.random
@@ -122,8 +125,8 @@ class RunningServer:
         )
         self.address = self.listen("PLAINTEXT")
 
-    def listen(self, name: str) -> tuple[str, int]:
-        endpoint = Endpoint(name, "127.0.0.1", 0, SecurityProtocol.PLAINTEXT)
+    def listen(self, name: str, protocol: SecurityProtocol = SecurityProtocol.PLAINTEXT) -> tuple[str, int]:
+        endpoint = Endpoint(name, "127.0.0.1", 0, protocol)
         address: tuple[str, int] = self.on_loop(lambda: self.server.open(endpoint, self.table))
         return address
 

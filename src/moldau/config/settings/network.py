@@ -88,7 +88,7 @@ class NetworkSettings:
         "How long a connection may be idle before it is closed; a negative value means for ever.")
     connection_failed_authentication_delay_ms = Setting(
         "connection.failed.authentication.delay.ms", INT, 100, at_least(0), LOW,
-        "How long the answer to a failed authentication is held back.", no_effect=_NO_SASL)
+        "How long the answer to a failed authentication is held back.")
     queued_max_requests = Setting("queued.max.requests", INT, 500, at_least(1), HIGH,
         "How many requests may be unanswered before the broker stops reading from connections.",
         no_effect="a connection has at most one unanswered request, and `queued.max.request.bytes` bounds their memory")

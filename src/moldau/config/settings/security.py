@@ -99,8 +99,7 @@ class SecuritySettings:
         "Whether a new certificate may lack names or addresses of the one it replaces.")
 
     sasl_enabled_mechanisms = Setting("sasl.enabled.mechanisms", LIST, ("GSSAPI",), distinct(may_be_empty=True), MEDIUM,
-        "The SASL mechanisms clients may use. GSSAPI, the default, is not offered here.", PER_BROKER,
-        no_effect=_NO_SASL)
+        "The SASL mechanisms clients may use. GSSAPI is the default.", PER_BROKER)
     sasl_mechanism_inter_broker_protocol = Setting(
         "sasl.mechanism.inter.broker.protocol", STRING, "GSSAPI", None, MEDIUM,
         "The SASL mechanism brokers use among themselves.", PER_BROKER, no_effect=_NO_SASL)
@@ -108,12 +107,11 @@ class SecuritySettings:
         "The SASL mechanism brokers use towards controllers.", no_effect=_NO_SASL)
     sasl_jaas_config = Setting("sasl.jaas.config", optional(PASSWORD), None, None, MEDIUM,
         "The login of a mechanism in the format of JAAS; on a listener it carries the listener's and the mechanism's "
-        "prefix.", PER_BROKER, no_effect=_NO_SASL)
+        "prefix.", PER_BROKER)
     sasl_server_max_receive_size = Setting("sasl.server.max.receive.size", INT, 512 << 10, None, MEDIUM,
-        "The largest message of a client during authentication.", no_effect=_NO_SASL)
+        "The largest message of a client during authentication.")
     connections_max_reauth_ms = Setting("connections.max.reauth.ms", LONG, 0, None, MEDIUM,
-        "How long an authentication lasts before the client must renew it; 0 for as long as the connection.",
-        no_effect=_NO_SASL)
+        "How long an authentication lasts before the client must renew it; 0 for as long as the connection.")
     sasl_oauthbearer_scope_claim_name = Setting("sasl.oauthbearer.scope.claim.name", STRING, "scope", None, LOW,
         "The claim of a token that holds its scope.", no_effect=_NO_SASL)
     sasl_oauthbearer_sub_claim_name = Setting("sasl.oauthbearer.sub.claim.name", STRING, "sub", None, LOW,
@@ -151,8 +149,7 @@ class SecuritySettings:
         no_effect="there is no other to choose")
 
     delegation_token_secret_key = Setting("delegation.token.secret.key", optional(PASSWORD), None, None, MEDIUM,
-        "The secret delegation tokens are signed with, the same on all nodes; without it there are none.",
-        no_effect=_NO_TOKENS)
+        "The secret delegation tokens are signed with, the same on all nodes; without it there are none.")
     delegation_token_max_lifetime_ms = Setting("delegation.token.max.lifetime.ms", LONG, 7 * _DAY, at_least(1), MEDIUM,
         "How long a delegation token may be renewed.", no_effect=_NO_TOKENS)
     delegation_token_expiry_time_ms = Setting("delegation.token.expiry.time.ms", LONG, _DAY, at_least(1), MEDIUM,

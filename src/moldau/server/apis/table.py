@@ -16,6 +16,7 @@ from moldau.server.apis.alter_configs import ALTER_CONFIGS, CONTROLLER_ALTER_CON
 from moldau.server.apis.alter_partition import ALTER_PARTITION
 from moldau.server.apis.alter_partition_reassignments import ALTER_PARTITION_REASSIGNMENTS
 from moldau.server.apis.alter_replica_log_dirs import ALTER_REPLICA_LOG_DIRS
+from moldau.server.apis.alter_user_scram_credentials import ALTER_USER_SCRAM_CREDENTIALS
 from moldau.server.apis.api_versions import API_VERSIONS
 from moldau.server.apis.assign_replicas_to_dirs import ASSIGN_REPLICAS_TO_DIRS
 from moldau.server.apis.begin_quorum_epoch import BEGIN_QUORUM_EPOCH
@@ -41,6 +42,7 @@ from moldau.server.apis.describe_producers import DESCRIBE_PRODUCERS
 from moldau.server.apis.describe_quorum import DESCRIBE_QUORUM
 from moldau.server.apis.describe_topic_partitions import DESCRIBE_TOPIC_PARTITIONS
 from moldau.server.apis.describe_transactions import DESCRIBE_TRANSACTIONS
+from moldau.server.apis.describe_user_scram_credentials import DESCRIBE_USER_SCRAM_CREDENTIALS
 from moldau.server.apis.elect_leaders import ELECT_LEADERS
 from moldau.server.apis.end_quorum_epoch import END_QUORUM_EPOCH
 from moldau.server.apis.end_txn import END_TXN
@@ -70,6 +72,8 @@ from moldau.server.apis.offset_fetch import OFFSET_FETCH
 from moldau.server.apis.offset_for_leader_epoch import OFFSET_FOR_LEADER_EPOCH
 from moldau.server.apis.produce import PRODUCE
 from moldau.server.apis.remove_raft_voter import REMOVE_RAFT_VOTER
+from moldau.server.apis.sasl_authenticate import SASL_AUTHENTICATE
+from moldau.server.apis.sasl_handshake import SASL_HANDSHAKE
 from moldau.server.apis.sync_group import SYNC_GROUP
 from moldau.server.apis.txn_offset_commit import TXN_OFFSET_COMMIT
 from moldau.server.apis.unregister_broker import UNREGISTER_BROKER
@@ -133,6 +137,10 @@ BROKER_APIS: Final[tuple[Api, ...]] = (
     forwarded(ALTER_CLIENT_QUOTAS),
     forwarded(ADD_RAFT_VOTER),
     forwarded(REMOVE_RAFT_VOTER),
+    SASL_HANDSHAKE,
+    SASL_AUTHENTICATE,
+    DESCRIBE_USER_SCRAM_CREDENTIALS,
+    forwarded(ALTER_USER_SCRAM_CREDENTIALS),
 )
 
 CONTROLLER_APIS: Final[tuple[Api, ...]] = (
@@ -170,4 +178,7 @@ CONTROLLER_APIS: Final[tuple[Api, ...]] = (
     UPDATE_RAFT_VOTER,
     DESCRIBE_CLIENT_QUOTAS,
     ALTER_CLIENT_QUOTAS,
+    SASL_HANDSHAKE,
+    SASL_AUTHENTICATE,
+    ALTER_USER_SCRAM_CREDENTIALS,
 )

@@ -1,16 +1,23 @@
-"""Name and password out of `sasl.jaas.config`, the one line of Java's configuration that users of Kafka know.
+"""`sasl.jaas.config`, the one line of Java's configuration that users of Kafka know: a login module and its options.
 
     org.apache.kafka.common.security.scram.ScramLoginModule required username="moldau" password="...";
 
-No sentence from here repeats anything of the line: a quote in the wrong place, and it would be the password.
+Clients find name and password in it; a broker's listener also the users of PLAIN (`user_alice="..."`), a key table, a
+validator. No sentence from here repeats anything of the line: a quote in the wrong place, and it would be the password.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-_MODULES: Final = {"plain.PlainLoginModule": "PLAIN", "scram.ScramLoginModule": "SCRAM"}
+PLAIN_MODULE: Final = "plain.PlainLoginModule"
+SCRAM_MODULE: Final = "scram.ScramLoginModule"
+OAUTHBEARER_MODULE: Final = "oauthbearer.OAuthBearerLoginModule"
+# Kerberos is Java's own, and stands elsewhere.
+KERBEROS_MODULE: Final = "com.sun.security.auth.module.Krb5LoginModule"
+_MODULES: Final = {PLAIN_MODULE: "PLAIN", SCRAM_MODULE: "SCRAM"}
 # Some distributions move Kafka's classes to a place of their own and let them keep this part of their names.
 PACKAGE: Final = "org.apache.kafka.common.security."
 _FLAGS: Final = frozenset({"required", "requisite", "sufficient", "optional"})
@@ -40,11 +47,27 @@ class JaasError(ValueError):
     """The line is not what it should be; says why without repeating it."""
 
 
-def login(line: str, mechanism: str) -> tuple[str, str]:
-    """User name and password for a mechanism."""
+class JaasEntry(NamedTuple):
+    """One login module: for Kafka's own without the package they stand in."""
+
+    module: str
+    options: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"JaasEntry({self.module}, [hidden])"
+
+
+def parse_entry(line: str) -> JaasEntry:
     module, options = _entry(line)
     place, _, name = module.rpartition(PACKAGE)
-    if name not in _MODULES or place not in ("", "kafkashaded."):
+    return JaasEntry(name if place in ("", "kafkashaded.") else module, options)
+
+
+def login(line: str, mechanism: str) -> tuple[str, str]:
+    """User name and password for a mechanism."""
+    name, given = parse_entry(line)
+    options = dict(given)
+    if name not in _MODULES:
         raise JaasError("it must use PlainLoginModule or ScramLoginModule of Kafka; other login modules are not built")
     if not mechanism.startswith(_MODULES[name]):
         raise JaasError(f"its login module does not belong to the mechanism {mechanism}")
