@@ -26,7 +26,8 @@ controller.quorum.voters are told who votes first, in one of three ways:
 examples:
   moldau storage random-uuid
   moldau storage format --cluster-id q1Sh-9_ISia_zwGINzRvyQ --config server.properties
-  moldau storage format --cluster-id q1Sh-9_ISia_zwGINzRvyQ --config controller.properties --standalone"""
+  moldau storage format --cluster-id q1Sh-9_ISia_zwGINzRvyQ --config controller.properties --standalone
+  moldau storage format --cluster-id q1Sh-9_ISia_zwGINzRvyQ --config server.properties --add-scram @admin.scram"""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -49,6 +50,15 @@ def configure(parser: ArgumentParser) -> None:
         type=_feature,
         default=[],
         help="a feature; repeatable",
+    )
+    child.add_argument(
+        "--add-scram",
+        "-S",
+        metavar="CREDENTIAL",
+        action="append",
+        default=[],
+        help="a user the cluster begins with, as SCRAM-SHA-256=[name=USER,password=...]; @FILE reads it from a file; "
+        "repeatable",
     )
     child.add_argument("--standalone", "-s", action="store_true", help="this controller is the only voter at first")
     child.add_argument(
@@ -77,9 +87,11 @@ def _add_settings(parser: ArgumentParser) -> None:
 
 def format_directories(options: Namespace) -> int:
     from moldau.node.formatting import Wanted, format_storage
+    from moldau.node.scram_bootstrap import parse_scram
     from moldau.runtime.chance import SystemRandom
     from moldau.runtime.disk import RealDisk
 
+    random = SystemRandom()
     wanted = Wanted(
         options.cluster_id,
         options.release_version,
@@ -88,8 +100,9 @@ def format_directories(options: Namespace) -> int:
         options.standalone,
         options.initial_controllers,
         options.no_initial_controllers,
+        [parse_scram(_content(text), random) for text in options.add_scram],
     )
-    for line in format_storage(_config(options), wanted, RealDisk(), SystemRandom(), time.time_ns() // 1_000_000):
+    for line in format_storage(_config(options), wanted, RealDisk(), random, time.time_ns() // 1_000_000):
         print(line)
     return DONE
 
@@ -150,6 +163,14 @@ def _config(options: Namespace) -> BrokerConfig:
 
     given = {} if options.config is None else read_properties(options.config)
     return BrokerConfig.parse(node_properties(given, options.data, None, options.set))
+
+
+def _content(text: str) -> str:
+    """What everybody on the machine may read on the command line, or what a file says that they may not."""
+    if not text.startswith("@"):
+        return text
+    with open(text[1:], encoding="utf-8") as file:
+        return file.read().strip()
 
 
 def _initial_controllers(text: str) -> list[InitialController]:

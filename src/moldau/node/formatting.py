@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from moldau.config.broker import BrokerConfig
 from moldau.dataclass import dataclass
 from moldau.errors import MoldauError
+from moldau.metadata.credentials import SCRAM_SINCE, scram_key
 from moldau.metadata.features import (
     ELIGIBLE_LEADER_REPLICAS_VERSION,
     FEATURES,
@@ -27,7 +28,7 @@ from moldau.metadata.features import (
     TRANSACTION_VERSION,
     release_of,
 )
-from moldau.metadata.records import FeatureLevelRecord, VersionedRecord, encode_record
+from moldau.metadata.records import FeatureLevelRecord, UserScramCredentialRecord, VersionedRecord, encode_record
 from moldau.metadata.topic_name import METADATA_PARTITION
 from moldau.node.bootstrap import BOOTSTRAP
 from moldau.protocol.message import Message
@@ -82,6 +83,8 @@ class Wanted:
     standalone: bool = False
     initial_controllers: Sequence[InitialController] | None = None
     no_initial_controllers: bool = False
+    # Users the cluster begins with.
+    scram: Sequence[UserScramCredentialRecord] = ()
 
     @property
     def ways(self) -> list[str]:
@@ -104,6 +107,7 @@ def format_storage(config: BrokerConfig, wanted: Wanted, disk: Disk, random: Ran
     if not wanted.cluster_id or wanted.cluster_id != wanted.cluster_id.strip():
         raise FormatError("The cluster id must not be empty; `moldau storage random-uuid` makes one.")
     levels = _levels(wanted)
+    _check_scram(wanted, levels)
     new = _not_formatted(config, wanted, disk)
     if not new:
         return ["All of the directories are formatted already."]
@@ -118,7 +122,7 @@ def format_storage(config: BrokerConfig, wanted: Wanted, disk: Disk, random: Ran
     said = []
     for path in new:
         if path == metadata:
-            _write_bootstrap(disk, metadata, levels, now_ms)
+            _write_bootstrap(disk, metadata, levels, wanted.scram, now_ms)
             _remove_voters(disk, metadata)
             if voters:
                 _write_voters(disk, config, metadata, voters, now_ms)
@@ -180,6 +184,15 @@ def _levels(wanted: Wanted) -> dict[str, int]:
         usual = min(feature.new_clusters, _possible(name, metadata_version))
         levels[name] = given.get(name, usual)
     return levels
+
+
+def _check_scram(wanted: Wanted, levels: Mapping[str, int]) -> None:
+    if wanted.scram and levels[METADATA_VERSION] < SCRAM_SINCE:
+        raise FormatError(f"--add-scram needs a metadata.version of {release_of(SCRAM_SINCE)} or later.")
+    keys = [scram_key(record) for record in wanted.scram]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise FormatError(f"--add-scram names {key.user} twice for the same mechanism.")
 
 
 def _possible(name: str, metadata_version: int) -> int:
@@ -271,12 +284,19 @@ def _kind(is_metadata: bool, has_voters: bool) -> str:
 # -------------------------------------------------------------------------------------------------------------- files
 
 
-def _write_bootstrap(disk: Disk, directory: str, levels: Mapping[str, int], now_ms: int) -> None:
+def _write_bootstrap(
+    disk: Disk,
+    directory: str,
+    levels: Mapping[str, int],
+    scram: Sequence[UserScramCredentialRecord],
+    now_ms: int,
+) -> None:
     records = [
         VersionedRecord(FeatureLevelRecord(name=name, feature_level=level), 0)
         for name, level in levels.items()
         if level
     ]
+    records += [VersionedRecord(record, 0) for record in scram]
     replace_file(disk, posixpath.join(directory, BOOTSTRAP), _checkpoint([], records, now_ms))
 
 

@@ -9,11 +9,14 @@ import pytest
 
 from moldau.cli.main import main
 from moldau.config.broker import BrokerConfig
+from moldau.metadata.credentials import credential_from_record
 from moldau.node.bootstrap import read_bootstrap
 from moldau.protocol.messages.kraft_version_record import KRaftVersionRecord
+from moldau.protocol.messages.user_scram_credential_record import UserScramCredentialRecord
 from moldau.protocol.messages.voters_record import VotersRecord
 from moldau.protocol.records import ControlType, control_type, decode_batch, scan_batches
 from moldau.runtime.disk import RealDisk
+from moldau.security.scram import credential_of, make_credential
 from moldau.storage.log_dirs import MetaProperties, read_meta_properties
 from moldau.types import uuid_from_text
 
@@ -288,3 +291,60 @@ def test_random_ids_are_ids_and_differ(capsys: pytest.CaptureFixture[str]) -> No
         assert len(uuid_from_text(text)) == 16
         made.add(text)
     assert len(made) == 3
+
+
+# ---------------------------------------------------------------------------------------------------- the first users
+
+SALTED = 'SCRAM-SHA-256=[name=eva,iterations=8192,salt="c2FsdA==",saltedpassword="YWJj"]'
+
+
+def first_users(directory: Path) -> dict[tuple[str, int], UserScramCredentialRecord]:
+    records = read_bootstrap(RealDisk(), str(directory))
+    return {(each.name, each.mechanism): each for each in records if isinstance(each, UserScramCredentialRecord)}
+
+
+def test_the_first_users_are_part_of_the_bootstrap(tmp_path: Path) -> None:
+    secret = tmp_path / "jan.scram"
+    secret.write_text('SCRAM-SHA-512=[name=jan,password="a,b]c"]\n')
+    assert format_as(tmp_path / "d", VOTERS, "--add-scram", f"@{secret}", "-S", SALTED) == 0
+    users = first_users(tmp_path / "d")
+    jan, eva = users[("jan", 2)], users[("eva", 1)]
+    assert credential_from_record(jan) == make_credential("SCRAM-SHA-512", "a,b]c", jan.salt, 4096)
+    assert len(jan.salt) == 24
+    assert credential_from_record(eva) == credential_of("SCRAM-SHA-256", b"abc", b"salt", 8192)
+    assert b"a,b" not in (tmp_path / "d" / "bootstrap.checkpoint").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("hidden", "is written MECHANISM="),
+        ("SCRAM-SHA-1=[name=jan,password=hidden]", "knows SCRAM-SHA-256 and SCRAM-SHA-512"),
+        ("SCRAM-SHA-256=[password=hidden]", "needs the name"),
+        ("SCRAM-SHA-256=[name=jan]", "either the password or the saltedpassword"),
+        ("SCRAM-SHA-256=[name=jan,password=]", "not empty"),
+        ("SCRAM-SHA-256=[name=jan,password=hidden,saltedpassword=YWJj]", "either the password or the saltedpassword"),
+        ("SCRAM-SHA-256=[name=jan,saltedpassword=YWJj]", "needs the salt"),
+        ("SCRAM-SHA-256=[name=jan,saltedpassword=?,salt=YWJj]", "the saltedpassword in base64"),
+        ("SCRAM-SHA-256=[name=jan,password=hidden,salt=]", "the salt in base64"),
+        ("SCRAM-SHA-256=[name=jan,password=hidden,iterations=4095]", "from 4096 to 16384 iterations"),
+        ("SCRAM-SHA-256=[name=jan,password=hidden,iterations=99999999999]", "from 4096 to 16384 iterations"),
+        ("SCRAM-SHA-256=[name=jan,password=hidden,secret=x]", "takes each of"),
+        ("SCRAM-SHA-256=[name=jan,name=eva,password=hidden]", "takes each of"),
+    ],
+)
+def test_first_users_that_are_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: str, sentence: str
+) -> None:
+    assert format_as(tmp_path / "d", VOTERS, "--add-scram", given) == 1
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert "hidden" not in said
+    assert not (tmp_path / "d" / "meta.properties").exists()
+
+
+def test_first_users_the_cluster_cannot_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert format_as(tmp_path / "d", VOTERS, "-S", SALTED, "-S", SALTED) == 1
+    assert "eva twice for the same mechanism" in capsys.readouterr().err
+    assert format_as(tmp_path / "d", VOTERS, "-S", SALTED, "--release-version", "3.4") == 1
+    assert "3.5-IV2" in capsys.readouterr().err

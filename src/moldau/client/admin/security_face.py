@@ -1,5 +1,4 @@
-"""The part of `KafkaAdminClient` for who may do what, and by which password. For brokers that offer it; this project's
-node has no passwords yet, and says so (UnsupportedVersionError)."""
+"""The part of `KafkaAdminClient` for who may do what, and by which password."""
 
 from __future__ import annotations
 
