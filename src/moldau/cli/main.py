@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "explain": Command("moldau.cli.explain", "explain why something is stuck, and what would unblock it"),
     "cluster": Command("moldau.cli.cluster", "start a cluster on this machine; describe a cluster and its disks"),
     "users": Command("moldau.cli.users", "list, add and remove the users who log in by SCRAM"),
+    "tokens": Command("moldau.cli.tokens", "delegation tokens: ask for one, list, renew and end them"),
     "brokers": Command("moldau.cli.brokers", "list and describe brokers, empty one, have one forgotten"),
     "quorum": Command("moldau.cli.quorum", "show the controllers and how far each is; change who votes"),
     "pipeline": Command("moldau.cli.pipeline", "declared pipelines on Spark: write, check, draw, run and watch them"),

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from moldau.client.security import PROTOCOLS, SETTINGS, Security, read_security
 from moldau.errors import MoldauError
-from moldau.security.jaas import PACKAGE, JaasError, login
+from moldau.security.jaas import PACKAGE, JaasError, Login, login
 
 if TYPE_CHECKING:
     import ssl
@@ -179,7 +179,7 @@ def security_options(given: Mapping[str, str], names: Names = _AS_THEY_ARE) -> S
     return SecurityOptions(settings, texts, oldest, newest, names)
 
 
-def _sasl(kafka: _Properties, protocol: str) -> dict[str, str]:
+def _sasl(kafka: _Properties, protocol: str) -> dict[str, str | bool]:
     mechanism = kafka.get("sasl.mechanism", "").strip().upper()
     if not mechanism:
         raise kafka.names.missing(
@@ -188,11 +188,12 @@ def _sasl(kafka: _Properties, protocol: str) -> dict[str, str]:
         )
     if mechanism not in _MECHANISMS:
         raise kafka.names.refused("sasl.mechanism", f"it must be one of {', '.join(_MECHANISMS)}")
-    username, password = _login(kafka, mechanism)
-    return {"sasl_mechanism": mechanism, "sasl_plain_username": username, "sasl_plain_password": password}
+    username, password, by_token = _login(kafka, mechanism)
+    by_name = {"sasl_mechanism": mechanism, "sasl_plain_username": username, "sasl_plain_password": password}
+    return {**by_name, "sasl_by_token": True} if by_token else {**by_name}
 
 
-def _login(kafka: _Properties, mechanism: str) -> tuple[str, str]:
+def _login(kafka: _Properties, mechanism: str) -> Login:
     username, password = kafka.get("sasl.username"), kafka.get("sasl.password")
     if "sasl.jaas.config" in kafka:
         if username is not None or password is not None:
@@ -207,7 +208,7 @@ def _login(kafka: _Properties, mechanism: str) -> tuple[str, str]:
     if not username or password is None:
         missing = "sasl.password" if username else "sasl.username"
         raise kafka.names.missing(missing, f", which {mechanism} needs.")
-    return username, password
+    return Login(username, password, by_token=False)
 
 
 def _checks_names(kafka: _Properties) -> bool:

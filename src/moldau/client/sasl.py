@@ -48,6 +48,8 @@ def mechanism_maker(
         raise ValueError(f"sasl_mechanism {name!r} is not built; there are {', '.join(MECHANISMS)}.")
     if username is None or password is None:
         raise ValueError(f"sasl_mechanism {name} needs sasl_plain_username and sasl_plain_password.")
+    if by_token and name == "PLAIN":
+        raise ValueError("sasl_by_token goes with SCRAM-SHA-256 or SCRAM-SHA-512.")
     if name == "PLAIN":
         return lambda: Plain(username, password)
     return lambda: Scram(name, username, password, secrets.token_urlsafe(24), by_token=by_token)

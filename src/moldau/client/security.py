@@ -34,6 +34,8 @@ SETTINGS: Final[dict[str, Any]] = {
     "sasl_plain_username": None,
     "sasl_plain_password": None,
     "sasl_oauth_token_provider": None,
+    # Ours: name and password are the id and the HMAC of a delegation token.
+    "sasl_by_token": False,
 }
 
 
@@ -87,6 +89,7 @@ def _mechanism(config: Mapping[str, Any], protocol: str) -> Callable[[], Mechani
         config["sasl_plain_username"],
         config["sasl_plain_password"],
         config["sasl_oauth_token_provider"],
+        by_token=bool(config["sasl_by_token"]),
     )
 
 

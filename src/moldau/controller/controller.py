@@ -34,10 +34,6 @@ from moldau.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
 )
-from moldau.protocol.messages.alter_user_scram_credentials import (
-    AlterUserScramCredentialsRequest,
-    AlterUserScramCredentialsResponse,
-)
 from moldau.protocol.messages.assign_replicas_to_dirs import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
 from moldau.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from moldau.protocol.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
@@ -112,8 +108,16 @@ class Controller(WritePath):
             config.leader_imbalance_check_interval_seconds,
             lambda: self.run(self.state.leadership.balance),
         )
+        self._token_sweep = PeriodicDecision(
+            loop,
+            "which delegation tokens have run out",
+            config.delegation_token_expiry_check_interval_ms / 1000,
+            lambda: self.run(self.state.tokens.sweep),
+        )
         slicer = Slicer(loop, clock) if slicer is None else slicer
-        super().__init__(quorum, loop, slicer, lambda: ControllerState(cluster_id, config, self.sessions, random))
+        super().__init__(
+            quorum, loop, slicer, lambda: ControllerState(cluster_id, config, self.sessions, random, clock)
+        )
 
     # ------------------------------------------------------------------------------------------------------ topics
 
@@ -216,13 +220,6 @@ class Controller(WritePath):
 
         return self.run(decide, request.timeout_ms)
 
-    # ----------------------------------------------------------------------------------------------------- users
-
-    def alter_user_scram_credentials(
-        self, request: AlterUserScramCredentialsRequest
-    ) -> Deferred[AlterUserScramCredentialsResponse]:
-        return self.run(lambda: self.state.scram.alter(request))
-
     # ----------------------------------------------------------------------------------------------------- brokers
 
     def register_controller(self, request: ControllerRegistrationRequest) -> Deferred[ControllerRegistrationResponse]:
@@ -288,6 +285,8 @@ class Controller(WritePath):
         self._unclean.start()
         if self._config.auto_leader_rebalance_enable:
             self._balance.start()
+        if self._config.delegation_token_secret_key is not None:
+            self._token_sweep.start()
         self._watch_sessions()
 
     def _first_records(self) -> list[Message]:
@@ -301,6 +300,7 @@ class Controller(WritePath):
         self.sessions.clear()
         self._unclean.stop()
         self._balance.stop()
+        self._token_sweep.stop()
         self._cancel_expiry()
 
     def on_leader(self, leader_id: int, epoch: int) -> None:

@@ -11,6 +11,7 @@ from moldau.controller.brokers import BrokerControl
 from moldau.controller.client_quotas import ClientQuotaControl
 from moldau.controller.configs import ConfigControl
 from moldau.controller.controllers import ControllerControl
+from moldau.controller.delegation_tokens import DelegationTokenControl
 from moldau.controller.features import FeatureControl
 from moldau.controller.leadership import LeadershipControl
 from moldau.controller.partitions import PartitionControl
@@ -24,12 +25,14 @@ from moldau.metadata import records as kinds
 from moldau.metadata.committed import MetadataTransaction
 from moldau.metadata.image import ConfigResource, ResourceType
 from moldau.metadata.records import Message, MetadataError
-from moldau.runtime.ports import Random
+from moldau.runtime.ports import Clock, Random
 from moldau.timeline import SnapshotRegistry
 
 
 class ControllerState:
-    def __init__(self, cluster_id: str, config: BrokerConfig, sessions: BrokerSessions, random: Random) -> None:
+    def __init__(
+        self, cluster_id: str, config: BrokerConfig, sessions: BrokerSessions, random: Random, clock: Clock
+    ) -> None:
         self.registry = SnapshotRegistry()
         self.features = FeatureControl(self.registry)
         self.brokers = BrokerControl(self.registry, cluster_id, sessions)
@@ -43,6 +46,7 @@ class ControllerState:
         self.client_quotas = ClientQuotaControl(self.registry)
         self.producer_ids = ProducerIdControl(self.registry)
         self.scram = ScramControl(self.registry, self.features)
+        self.tokens = DelegationTokenControl(self.registry, config, self.features, clock, random)
         # Records of a transaction with their offsets. Most decisions are one batch, all or nothing by itself; large
         # ones are not, and neither are those of other controllers.
         self._transaction: MetadataTransaction[tuple[Message, int]] = MetadataTransaction()
@@ -66,8 +70,8 @@ class ControllerState:
             kinds.ClientQuotaRecord: lambda record, _: self.client_quotas.replay(record),
             kinds.UserScramCredentialRecord: lambda record, _: self.scram.replay(record),
             kinds.RemoveUserScramCredentialRecord: lambda record, _: self.scram.replay_remove(record),
-            kinds.DelegationTokenRecord: _nothing,
-            kinds.RemoveDelegationTokenRecord: _nothing,
+            kinds.DelegationTokenRecord: lambda record, _: self.tokens.replay(record),
+            kinds.RemoveDelegationTokenRecord: lambda record, _: self.tokens.replay_remove(record),
             kinds.NoOpRecord: _nothing,
         }
 

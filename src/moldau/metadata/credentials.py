@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from moldau.protocol.messages.delegation_token_record import DelegationTokenRecord
+from moldau.protocol.messages.remove_delegation_token_record import RemoveDelegationTokenRecord
 from moldau.protocol.messages.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
 from moldau.protocol.messages.user_scram_credential_record import UserScramCredentialRecord
 from moldau.security.delegation_token import DelegationToken, principal_from_text
@@ -12,6 +13,7 @@ from moldau.security.scram_credential import ScramCredential
 
 # The metadata.version from which on a cluster may have them.
 SCRAM_SINCE: Final = 11
+TOKENS_SINCE: Final = 14
 
 
 class ScramKey(NamedTuple):
@@ -66,3 +68,7 @@ def token_record(token: DelegationToken) -> DelegationTokenRecord:
         expiration_timestamp=token.expiry_ms,
         token_id=token.id,
     )
+
+
+def token_removal(token_id: str) -> RemoveDelegationTokenRecord:
+    return RemoveDelegationTokenRecord(token_id=token_id)

@@ -63,21 +63,32 @@ def parse_entry(line: str) -> JaasEntry:
     return JaasEntry(name if place in ("", "kafkashaded.") else module, options)
 
 
-def login(line: str, mechanism: str) -> tuple[str, str]:
-    """User name and password for a mechanism."""
+class Login(NamedTuple):
+    username: str
+    password: str
+    # They are the id and the HMAC of a delegation token.
+    by_token: bool
+
+    def __repr__(self) -> str:
+        return "Login([hidden])"
+
+
+def login(line: str, mechanism: str) -> Login:
+    """What a client logs in with by a mechanism."""
     name, given = parse_entry(line)
     options = dict(given)
     if name not in _MODULES:
         raise JaasError("it must use PlainLoginModule or ScramLoginModule of Kafka; other login modules are not built")
     if not mechanism.startswith(_MODULES[name]):
         raise JaasError(f"its login module does not belong to the mechanism {mechanism}")
-    if options.pop("tokenauth", "false").lower() != "false":
-        raise JaasError("tokenauth (delegation tokens) is not built; log in with username and password")
+    by_token = options.pop("tokenauth", "false").lower() == "true"
+    if by_token and name != SCRAM_MODULE:
+        raise JaasError("tokenauth, a login by delegation token, goes with the ScramLoginModule")
     if options.keys() - {"username", "password"}:
         raise JaasError("it may give username and password, and nothing else")
     if not options.get("username") or "password" not in options:
         raise JaasError("it must give username and password")
-    return options["username"], options["password"]
+    return Login(options["username"], options["password"], by_token)
 
 
 def _entry(line: str) -> tuple[str, dict[str, str]]:

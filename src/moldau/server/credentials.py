@@ -2,24 +2,72 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from moldau.deferred import Deferred, ready
 from moldau.metadata.credentials import ScramKey
-from moldau.security.scram_credential import NUMBERS, ScramCredential
+from moldau.security.principal import Principal
+from moldau.security.scram_credential import FEWEST_ITERATIONS, NUMBERS, ScramCredential
+from moldau.security.verdict import Identity
 
 if TYPE_CHECKING:
     from moldau.metadata.image import MetadataImage
+    from moldau.runtime.ports import Runtime
+    from moldau.security.delegation_token import DelegationToken
     from moldau.security.scram_server import Known
+
+_SALT_BYTES: Final = 24
+# Credentials of tokens that are remembered; for others they are worked out anew.
+_REMEMBERED: Final = 10_000
 
 
 class NodeCredentials:
-    def __init__(self, image: Callable[[], MetadataImage]) -> None:
+    """`secret` is that of delegation tokens, if there is one."""
+
+    def __init__(self, image: Callable[[], MetadataImage], runtime: Runtime, secret: Callable[[], str | None]) -> None:
         self._image = image
+        self._runtime = runtime
+        self._secret = secret
+        self._of_tokens: dict[tuple[str, str], ScramCredential] = {}
 
     def user(self, mechanism: str, name: str) -> ScramCredential | None:
         return self._image().scram.get(ScramKey(NUMBERS[mechanism], name))
 
     def token(self, mechanism: str, token_id: str) -> Deferred[Known | None]:
-        return ready(None)
+        token, secret = self._image().tokens.get(token_id), self._secret()
+        if token is None or secret is None or token.expiry_ms < self._runtime.clock.now_ms():
+            return ready(None)
+        credential = self._of_tokens.get((mechanism, token_id))
+        if credential is not None:
+            return ready(_known(token, credential))
+        return self._work_out(mechanism, token, secret)
+
+    def _work_out(self, mechanism: str, token: DelegationToken, secret: str) -> Deferred[Known | None]:
+        """Milliseconds of hashing, which are not spent on the loop."""
+        from moldau.security.scram import make_credential
+        from moldau.security.token_hmac import token_hmac
+
+        password = b64encode(token_hmac(secret, token.id)).decode()
+        salt = self._runtime.random.bytes(_SALT_BYTES)
+        answer: Deferred[Known | None] = Deferred()
+
+        def done(credential: ScramCredential | None, error: BaseException | None) -> None:
+            if credential is None:
+                assert error is not None
+                answer.fail(error)
+                return
+            if len(self._of_tokens) >= _REMEMBERED:
+                self._of_tokens.clear()
+            self._of_tokens[mechanism, token.id] = credential
+            answer.resolve(_known(token, credential))
+
+        self._runtime.workers.submit(lambda: make_credential(mechanism, password, salt, FEWEST_ITERATIONS), done)
+        return answer
+
+
+def _known(token: DelegationToken, credential: ScramCredential) -> Known:
+    from moldau.security.scram_server import Known
+
+    return Known(credential, Identity(Principal(token.owner.kind, token.owner.name, True), token.expiry_ms))

@@ -33,7 +33,7 @@ def alter(world: World, *changes: ScramCredentialDeletion | ScramCredentialUpser
         deletions=[one for one in changes if isinstance(one, ScramCredentialDeletion)],
         upsertions=[one for one in changes if isinstance(one, ScramCredentialUpsertion)],
     )
-    response = world.settle(world.controller.alter_user_scram_credentials(request))
+    response = world.settle(world.controller.run(lambda: world.controller.state.scram.alter(request)))
     return {row.user: row.error_code for row in response.results}
 
 

@@ -20,7 +20,7 @@ from moldau.metadata.image import MetadataImage
 from moldau.metadata.producer_id_pool import ProducerIdPool
 from moldau.protocol.api import RESPONSES
 from moldau.protocol.message import Message
-from moldau.security.principal import ANONYMOUS
+from moldau.security.principal import ANONYMOUS, Principal
 from moldau.server.apis.table import CONTROLLER_APIS
 from moldau.server.context import RequestContext, Services
 from moldau.server.controller_channel import ControllerChannel
@@ -37,7 +37,7 @@ class OneListener:
         self.table = table
         self.listener_name = listener_name
         self.peer = ("127.0.0.1", 50000)
-        self.principal = ANONYMOUS
+        self.principal: Principal = ANONYMOUS
 
 
 class OnlyRandom:
@@ -99,6 +99,8 @@ class ApiWorld(World):
             lambda: self.controller.allocate_producer_ids(1, self.image.cluster.brokers[1].epoch)
         )
         self.loader.add_publisher(self)
+        # Who asks, unless somebody says otherwise.
+        self.principal: Principal = ANONYMOUS
         # Seconds that pass before an answer is looked at, where nobody is there to give it.
         self.patience = 0.0
 
@@ -139,6 +141,7 @@ class ApiWorld(World):
     ) -> Any:
         """What the handler returns; raises what it raises."""
         connection: Any = OneListener(listener, table)
+        connection.principal = self.principal
         answer = api.handler(RequestContext(connection, self.services, api.key, version, 7, "client"), request)
         return run_whole(answer) if isinstance(answer, GeneratorType) else answer
 

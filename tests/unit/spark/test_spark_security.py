@@ -107,9 +107,10 @@ def test_other_lines_are_refused_without_repeating_them(line: str, sentence: str
     assert "s3cret" not in said
 
 
-def test_delegation_tokens_are_refused() -> None:
-    line = f'{SCRAM} required username="a" password="b" tokenauth="true";'
-    assert "tokenauth" in refusal(sasl(line, "SCRAM-SHA-256"))
+def test_delegation_tokens_are_for_scram() -> None:
+    line = '{} required username="a" password="b" tokenauth="true";'
+    assert security_options(sasl(line.format(SCRAM), "SCRAM-SHA-256")).settings["sasl_by_token"] is True
+    assert "tokenauth" in refusal(sasl(line.format(PLAIN)))
 
 
 @pytest.mark.parametrize(

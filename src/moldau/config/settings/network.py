@@ -37,7 +37,6 @@ _LIMITS_PER_HOST: Final[Allowed[Any]] = Allowed("a list of host:number", _is_lim
 
 # Why a setting does nothing.
 _DOES_NOT_GROW: Final = "what grows after failures is the pause before the next try"
-_NO_SASL: Final = "no listener offers SASL"
 
 
 # fmt: off

@@ -50,7 +50,6 @@ OF_A_MECHANISM: Final = (
 
 # Why a setting does nothing. Where ignoring one would leave a door open that the file closes, the node does not start.
 _NO_SASL: Final = "SASL is not built, and no listener offers it"
-_NO_TOKENS: Final = "delegation tokens are not built"
 
 
 # fmt: off
@@ -151,9 +150,9 @@ class SecuritySettings:
     delegation_token_secret_key = Setting("delegation.token.secret.key", optional(PASSWORD), None, None, MEDIUM,
         "The secret delegation tokens are signed with, the same on all nodes; without it there are none.")
     delegation_token_max_lifetime_ms = Setting("delegation.token.max.lifetime.ms", LONG, 7 * _DAY, at_least(1), MEDIUM,
-        "How long a delegation token may be renewed.", no_effect=_NO_TOKENS)
+        "How long a delegation token may be renewed.")
     delegation_token_expiry_time_ms = Setting("delegation.token.expiry.time.ms", LONG, _DAY, at_least(1), MEDIUM,
-        "How long a delegation token lasts unless it is renewed.", no_effect=_NO_TOKENS)
+        "How long a delegation token lasts unless it is renewed.")
     delegation_token_expiry_check_interval_ms = Setting(
         "delegation.token.expiry.check.interval.ms", LONG, 3_600_000, at_least(1), LOW,
-        "How often expired delegation tokens are removed.", no_effect=_NO_TOKENS)
+        "How often expired delegation tokens are removed.")

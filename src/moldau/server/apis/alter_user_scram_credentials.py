@@ -21,7 +21,8 @@ from moldau.server.dispatch import Api
 def alter_user_scram_credentials(
     context: RequestContext, request: AlterUserScramCredentialsRequest
 ) -> Deferred[AlterUserScramCredentialsResponse]:
-    return controller_of(context).alter_user_scram_credentials(request)
+    controller = controller_of(context)
+    return controller.run(lambda: controller.state.scram.alter(request))
 
 
 def error_response(

@@ -26,6 +26,7 @@ from moldau.server.apis.consumer_group_describe import CONSUMER_GROUP_DESCRIBE
 from moldau.server.apis.consumer_group_heartbeat import CONSUMER_GROUP_HEARTBEAT
 from moldau.server.apis.controller_registration import CONTROLLER_REGISTRATION
 from moldau.server.apis.create_acls import CREATE_ACLS
+from moldau.server.apis.create_delegation_token import CREATE_DELEGATION_TOKEN
 from moldau.server.apis.create_partitions import CREATE_PARTITIONS
 from moldau.server.apis.create_topics import CREATE_TOPICS
 from moldau.server.apis.delete_acls import DELETE_ACLS
@@ -36,6 +37,7 @@ from moldau.server.apis.describe_acls import DESCRIBE_ACLS
 from moldau.server.apis.describe_client_quotas import DESCRIBE_CLIENT_QUOTAS
 from moldau.server.apis.describe_cluster import CONTROLLER_DESCRIBE_CLUSTER, DESCRIBE_CLUSTER
 from moldau.server.apis.describe_configs import DESCRIBE_CONFIGS
+from moldau.server.apis.describe_delegation_token import DESCRIBE_DELEGATION_TOKEN
 from moldau.server.apis.describe_groups import DESCRIBE_GROUPS
 from moldau.server.apis.describe_log_dirs import DESCRIBE_LOG_DIRS
 from moldau.server.apis.describe_producers import DESCRIBE_PRODUCERS
@@ -47,6 +49,7 @@ from moldau.server.apis.elect_leaders import ELECT_LEADERS
 from moldau.server.apis.end_quorum_epoch import END_QUORUM_EPOCH
 from moldau.server.apis.end_txn import END_TXN
 from moldau.server.apis.envelope import ENVELOPE
+from moldau.server.apis.expire_delegation_token import EXPIRE_DELEGATION_TOKEN
 from moldau.server.apis.fetch import FETCH
 from moldau.server.apis.fetch_metadata import FETCH_METADATA
 from moldau.server.apis.fetch_snapshot import FETCH_SNAPSHOT
@@ -72,6 +75,7 @@ from moldau.server.apis.offset_fetch import OFFSET_FETCH
 from moldau.server.apis.offset_for_leader_epoch import OFFSET_FOR_LEADER_EPOCH
 from moldau.server.apis.produce import PRODUCE
 from moldau.server.apis.remove_raft_voter import REMOVE_RAFT_VOTER
+from moldau.server.apis.renew_delegation_token import RENEW_DELEGATION_TOKEN
 from moldau.server.apis.sasl_authenticate import SASL_AUTHENTICATE
 from moldau.server.apis.sasl_handshake import SASL_HANDSHAKE
 from moldau.server.apis.sync_group import SYNC_GROUP
@@ -141,6 +145,10 @@ BROKER_APIS: Final[tuple[Api, ...]] = (
     SASL_AUTHENTICATE,
     DESCRIBE_USER_SCRAM_CREDENTIALS,
     forwarded(ALTER_USER_SCRAM_CREDENTIALS),
+    forwarded(CREATE_DELEGATION_TOKEN),
+    forwarded(RENEW_DELEGATION_TOKEN),
+    forwarded(EXPIRE_DELEGATION_TOKEN),
+    DESCRIBE_DELEGATION_TOKEN,
 )
 
 CONTROLLER_APIS: Final[tuple[Api, ...]] = (
@@ -180,5 +188,8 @@ CONTROLLER_APIS: Final[tuple[Api, ...]] = (
     ALTER_CLIENT_QUOTAS,
     SASL_HANDSHAKE,
     SASL_AUTHENTICATE,
+    CREATE_DELEGATION_TOKEN,
+    RENEW_DELEGATION_TOKEN,
+    EXPIRE_DELEGATION_TOKEN,
     ALTER_USER_SCRAM_CREDENTIALS,
 )
