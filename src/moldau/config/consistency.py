@@ -20,6 +20,7 @@ def check(config: BrokerConfig) -> None:
     _check_quorum(config)
     if config.is_controller:
         _check_controller(config)
+        _check_sasl_between_controllers(config)
     if config.is_broker:
         _check_broker_listeners(config)
         _check_sasl_between_brokers(config)
@@ -127,6 +128,24 @@ def _check_sasl_between_brokers(config: BrokerConfig) -> None:
         f"sasl.mechanism.inter.broker.protocol ({mechanism}) must be one of sasl.enabled.mechanisms "
         f"({', '.join(enabled)}), because brokers use SASL among themselves",
     )
+
+
+def _check_sasl_between_controllers(config: BrokerConfig) -> None:
+    mechanism = config.sasl_mechanism_controller_protocol
+    for endpoint in config.controller_endpoints[:1]:
+        if config.standalone or not endpoint.security_protocol.name.startswith("SASL_"):
+            continue
+        enabled = config.for_listener(type(config).sasl_enabled_mechanisms, endpoint.name)
+        _require(
+            mechanism in enabled,
+            f"sasl.mechanism.controller.protocol ({mechanism}) must be one of sasl.enabled.mechanisms "
+            f"({', '.join(enabled)}) of the listener {endpoint.name}, because it uses SASL",
+        )
+        _require(
+            not mechanism.startswith("SCRAM") or len(config.controller_quorum_voters) < 2,
+            f"sasl.mechanism.controller.protocol cannot be {mechanism} where several controllers vote: its credentials "
+            "are in the metadata, which nobody knows before there is a leader; PLAIN, or TLS with client certificates",
+        )
 
 
 def _check_advertised(config: BrokerConfig) -> None:

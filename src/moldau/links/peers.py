@@ -18,7 +18,7 @@ from moldau.deferred import Deferred, failed, pass_on
 from moldau.errors import MoldauError
 from moldau.links.addresses import Address
 from moldau.links.backoff import Backoff, chance_of
-from moldau.links.errors import ConnectionFailed, RequestTimedOut, TlsFailed
+from moldau.links.errors import ConnectionFailed, RequestTimedOut, not_let_in
 from moldau.links.link import Link
 from moldau.links.security import OPEN, Security
 from moldau.links.versions import NodeVersions, Request, api_name
@@ -227,10 +227,10 @@ class _Lane:
         if self.link is not link:
             return
         self.link = None
-        if isinstance(error, TlsFailed) and str(error) != self._told:
+        if not_let_in(error) and str(error) != self._told:
             # Nobody but whoever runs these nodes can mend it: said once, until it is over or another reason.
             self._told = str(error)
-            logger.error("%s", error)
+            logger.error("%s cannot be asked: %s", self._address, error)
         self._hold_back()
         if self._told_lost is not None:
             self._told_lost()

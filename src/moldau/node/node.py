@@ -129,11 +129,7 @@ class Node:
         services.cluster_id = self.cluster_id
         services.node_id = self._config.node_id
         services.metadata = self.metadata
-        services.credentials = NodeCredentials(
-            lambda: self.metadata.image,
-            self._runtime,
-            lambda: None if (key := services.config.delegation_token_secret_key) is None else key.value,
-        )
+        services.credentials = NodeCredentials(services)
         services.logs = self.logs
         services.quorum = self.quorum
         services.tls = self.tls

@@ -8,17 +8,17 @@ from moldau.config.broker import BrokerConfig
 from moldau.links.addresses import Address
 from moldau.links.peers import Peers
 from moldau.links.security import Mechanism
-from moldau.runtime.ports import Runtime, Tls
+from moldau.node.peer_login import peer_login
+from moldau.runtime.ports import Random, Runtime, Tls
 from moldau.server.listener_tls import ListenerTls, TlsListeners
 
 
 class PeerSecurity:
     """`links.security.Security` towards one listener of all nodes; certificates are those that count at the time."""
 
-    # What proves who we are beyond our certificate; None where that is enough, or nobody wants to know.
-    mechanism: Callable[[], Mechanism] | None = None
-
-    def __init__(self, tls: ListenerTls | None) -> None:
+    def __init__(self, tls: ListenerTls | None, login: Callable[[], Mechanism] | None = None) -> None:
+        """`login` proves who we are beyond our certificate; None where that is enough, or nobody wants to know."""
+        self.mechanism = login
         self._tls = tls
 
     def tls(self, address: Address) -> Tls | None:
@@ -37,10 +37,24 @@ def called_listeners(config: BrokerConfig) -> list[str]:
 
 def peers_of(config: BrokerConfig, runtime: Runtime, tls: TlsListeners) -> tuple[Peers, Peers]:
     """Those this node asks: controllers, and brokers. Their listeners may be secured differently."""
-    names = config.controller_listener_names
-    controllers = PeerSecurity(tls.of(names[0].upper()) if names else None)
-    brokers = PeerSecurity(tls.of(config.inter_broker_listener))
+    controllers = _towards_controllers(config, tls, runtime.random)
+    brokers = _towards_brokers(config, tls, runtime.random)
     return _peers(config, runtime, controllers), _peers(config, runtime, brokers)
+
+
+def _towards_controllers(config: BrokerConfig, tls: TlsListeners, random: Random) -> PeerSecurity:
+    names = config.controller_listener_names
+    if config.standalone or not names:
+        return PeerSecurity(None)
+    name = names[0].upper()
+    return PeerSecurity(tls.of(name), peer_login(config, name, config.sasl_mechanism_controller_protocol, random))
+
+
+def _towards_brokers(config: BrokerConfig, tls: TlsListeners, random: Random) -> PeerSecurity:
+    if config.standalone or not config.is_broker:
+        return PeerSecurity(None)
+    name = config.inter_broker_listener
+    return PeerSecurity(tls.of(name), peer_login(config, name, config.sasl_mechanism_inter_broker_protocol, random))
 
 
 def _peers(config: BrokerConfig, runtime: Runtime, security: PeerSecurity) -> Peers:

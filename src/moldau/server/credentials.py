@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from moldau.deferred import Deferred, ready
@@ -13,10 +12,9 @@ from moldau.security.scram_credential import FEWEST_ITERATIONS, NUMBERS, ScramCr
 from moldau.security.verdict import Identity
 
 if TYPE_CHECKING:
-    from moldau.metadata.image import MetadataImage
-    from moldau.runtime.ports import Runtime
     from moldau.security.delegation_token import DelegationToken
     from moldau.security.scram_server import Known
+    from moldau.server.context import Services
 
 _SALT_BYTES: Final = 24
 # Credentials of tokens that are remembered; for others they are worked out anew.
@@ -24,25 +22,22 @@ _REMEMBERED: Final = 10_000
 
 
 class NodeCredentials:
-    """`secret` is that of delegation tokens, if there is one."""
-
-    def __init__(self, image: Callable[[], MetadataImage], runtime: Runtime, secret: Callable[[], str | None]) -> None:
-        self._image = image
-        self._runtime = runtime
-        self._secret = secret
+    def __init__(self, services: Services) -> None:
+        self._services = services
         self._of_tokens: dict[tuple[str, str], ScramCredential] = {}
 
     def user(self, mechanism: str, name: str) -> ScramCredential | None:
-        return self._image().scram.get(ScramKey(NUMBERS[mechanism], name))
+        return self._services.metadata.image.scram.get(ScramKey(NUMBERS[mechanism], name))
 
     def token(self, mechanism: str, token_id: str) -> Deferred[Known | None]:
-        token, secret = self._image().tokens.get(token_id), self._secret()
-        if token is None or secret is None or token.expiry_ms < self._runtime.clock.now_ms():
+        services = self._services
+        token, secret = services.metadata.image.tokens.get(token_id), services.config.delegation_token_secret_key
+        if token is None or secret is None or token.expiry_ms < services.runtime.clock.now_ms():
             return ready(None)
         credential = self._of_tokens.get((mechanism, token_id))
         if credential is not None:
             return ready(_known(token, credential))
-        return self._work_out(mechanism, token, secret)
+        return self._work_out(mechanism, token, secret.value)
 
     def _work_out(self, mechanism: str, token: DelegationToken, secret: str) -> Deferred[Known | None]:
         """Milliseconds of hashing, which are not spent on the loop."""
@@ -50,7 +45,7 @@ class NodeCredentials:
         from moldau.security.token_hmac import token_hmac
 
         password = b64encode(token_hmac(secret, token.id)).decode()
-        salt = self._runtime.random.bytes(_SALT_BYTES)
+        salt = self._services.runtime.random.bytes(_SALT_BYTES)
         answer: Deferred[Known | None] = Deferred()
 
         def done(credential: ScramCredential | None, error: BaseException | None) -> None:
@@ -63,7 +58,9 @@ class NodeCredentials:
             self._of_tokens[mechanism, token.id] = credential
             answer.resolve(_known(token, credential))
 
-        self._runtime.workers.submit(lambda: make_credential(mechanism, password, salt, FEWEST_ITERATIONS), done)
+        self._services.runtime.workers.submit(
+            lambda: make_credential(mechanism, password, salt, FEWEST_ITERATIONS), done
+        )
         return answer
 
 

@@ -111,9 +111,7 @@ class RunningServer:
         self.services.slicer = Slicer(self.runtime.loop, self.runtime.clock)
         self.services.metadata = Metadata()
         self.services.cluster_id = "a-cluster"
-        self.services.credentials = NodeCredentials(
-            lambda: self.services.metadata.image, self.runtime, lambda: "a secret of tokens"
-        )
+        self.services.credentials = NodeCredentials(self.services)
         runtime = self.runtime
         self.services.quorum = RaftQuorum(
             self.services.config, runtime.disk, runtime.clock, runtime.loop, runtime.random

@@ -101,9 +101,9 @@ class SecuritySettings:
         "The SASL mechanisms clients may use. GSSAPI is the default.", PER_BROKER)
     sasl_mechanism_inter_broker_protocol = Setting(
         "sasl.mechanism.inter.broker.protocol", STRING, "GSSAPI", None, MEDIUM,
-        "The SASL mechanism brokers use among themselves.", PER_BROKER, no_effect=_NO_SASL)
+        "The SASL mechanism brokers use among themselves.")
     sasl_mechanism_controller_protocol = Setting("sasl.mechanism.controller.protocol", STRING, "GSSAPI", None, HIGH,
-        "The SASL mechanism brokers use towards controllers.", no_effect=_NO_SASL)
+        "The SASL mechanism nodes use towards controllers.")
     sasl_jaas_config = Setting("sasl.jaas.config", optional(PASSWORD), None, None, MEDIUM,
         "The login of a mechanism in the format of JAAS; on a listener it carries the listener's and the mechanism's "
         "prefix.", PER_BROKER)
