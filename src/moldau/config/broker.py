@@ -44,6 +44,12 @@ OF_A_LISTENER: Final = (
     "max.connections",
     "max.connection.creation.rate",
     "sasl.enabled.mechanisms",
+    "sasl.oauthbearer.scope.claim.name",
+    "sasl.oauthbearer.sub.claim.name",
+    "sasl.oauthbearer.jwks.endpoint.url",
+    "sasl.oauthbearer.clock.skew.seconds",
+    "sasl.oauthbearer.expected.audience",
+    "sasl.oauthbearer.expected.issuer",
     *OF_A_MECHANISM,
 )
 

@@ -68,6 +68,11 @@ class EpollNetwork:
     def buffers(self) -> ReceiveBuffers:
         return self._buffers
 
+    def fetch(self, url: str, *, seconds: float, most_bytes: int) -> bytes:
+        from moldau.runtime.web import fetch  # half a second of loading, for the few who use it
+
+        return fetch(url, seconds, most_bytes)
+
     def limit_receive_memory(self, limit: int | None) -> None:
         self._buffers.limit = limit
 

@@ -402,6 +402,11 @@ class Network(Protocol):
         """Why these two ends would not understand each other, if so; names are not checked. For workers too."""
         ...
 
+    def fetch(self, url: str, *, seconds: float, most_bytes: int) -> bytes:
+        """What is at an http or https address; OSError, or ValueError for an address that is none. It blocks, for
+        `seconds` at most, so it is a job for workers."""
+        ...
+
     def limit_receive_memory(self, limit: int | None) -> None:
         """Bounds what frames still being received may hold together; who finds no room is not read for a while."""
         ...

@@ -84,6 +84,12 @@ def _scram(name: str, listener: str, config: BrokerConfig, services: Services) -
     return lambda: ScramServer(name, credentials, lambda: b64encode(random.bytes(_NONCE_BYTES)).decode(), stranger)
 
 
+def _oauthbearer(name: str, listener: str, config: BrokerConfig, services: Services) -> Maker:
+    from moldau.server.oauth_tokens import oauthbearer_maker  # it is slow to load, and few listeners offer it
+
+    return oauthbearer_maker(listener, config, services.runtime, login_entry(config, listener, name))
+
+
 def _stranger(config: BrokerConfig, services: Services) -> bytes:
     """The same on all nodes of a cluster, and not told to anybody who has not logged in."""
     secret = config.delegation_token_secret_key
@@ -94,4 +100,5 @@ def _stranger(config: BrokerConfig, services: Services) -> bytes:
 _BUILDERS: Final[Mapping[str, Callable[[str, str, BrokerConfig, Services], Maker]]] = {
     "PLAIN": _plain,
     **dict.fromkeys(HASHES, _scram),
+    "OAUTHBEARER": _oauthbearer,
 }

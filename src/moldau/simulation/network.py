@@ -240,5 +240,8 @@ class SimulatedNetwork:
     def shake_hands(self, accepting: object, calling: object) -> NoReturn:
         raise ValueError("there is no TLS in the simulator")
 
+    def fetch(self, url: str, *, seconds: float, most_bytes: int) -> bytes:
+        raise OSError(errno.EHOSTUNREACH, "there is no web here")
+
     def limit_receive_memory(self, limit: int | None) -> None:
         """Memory is not what is simulated here."""

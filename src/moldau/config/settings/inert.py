@@ -105,7 +105,6 @@ INERT: Final[tuple[Setting[Any], ...]] = (
         ("ssl.keymanager.algorithm", STRING, "SunX509", None, PER_BROKER),
         ("ssl.trustmanager.algorithm", STRING, "PKIX", None, PER_BROKER),
         ("ssl.secure.random.implementation", _STRING, None, None, PER_BROKER),
-        ("sasl.server.callback.handler.class", _CLASS, None),
         ("sasl.client.callback.handler.class", _CLASS, None),
         ("sasl.login.class", _CLASS, None),
         ("sasl.login.callback.handler.class", _CLASS, None),

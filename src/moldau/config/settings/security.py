@@ -39,6 +39,14 @@ _AUTHORIZERS: Final[Allowed[Any]] = Allowed(
 _STORES: Final[Allowed[str]] = Allowed("PEM, PKCS12 or JKS", lambda name: name.upper() in ("PEM", "PKCS12", "JKS"))
 _NAME_CHECKS: Final[Allowed[str]] = Allowed("https or empty", lambda name: name.lower() in ("", "https"))
 
+_VALIDATORS: Final = "org.apache.kafka.common.security.oauthbearer"
+SIGNED_TOKENS: Final = (
+    f"{_VALIDATORS}.OAuthBearerValidatorCallbackHandler",
+    f"{_VALIDATORS}.secured.OAuthBearerValidatorCallbackHandler",
+)
+UNSIGNED_TOKENS: Final = f"{_VALIDATORS}.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
+_TOKEN_VALIDATORS: Final = one_of(*SIGNED_TOKENS, UNSIGNED_TOKENS)
+
 # Settings whose name may follow a SASL mechanism after a listener's prefix.
 OF_A_MECHANISM: Final = (
     "sasl.jaas.config",
@@ -47,9 +55,6 @@ OF_A_MECHANISM: Final = (
     "sasl.server.callback.handler.class",
     "connections.max.reauth.ms",
 )
-
-# Why a setting does nothing. Where ignoring one would leave a door open that the file closes, the node does not start.
-_NO_SASL: Final = "SASL is not built, and no listener offers it"
 
 
 # fmt: off
@@ -111,29 +116,33 @@ class SecuritySettings:
         "The largest message of a client during authentication.")
     connections_max_reauth_ms = Setting("connections.max.reauth.ms", LONG, 0, None, MEDIUM,
         "How long an authentication lasts before the client must renew it; 0 for as long as the connection.")
+    sasl_server_callback_handler_class = Setting(
+        "sasl.server.callback.handler.class", optional(CLASS), None, _TOKEN_VALIDATORS, MEDIUM,
+        "How tokens of OAUTHBEARER are judged: by Kafka's names of the validator of signed tokens, which is what the "
+        "address of keys means by itself, or of the one that believes unsigned ones.")
     sasl_oauthbearer_scope_claim_name = Setting("sasl.oauthbearer.scope.claim.name", STRING, "scope", None, LOW,
-        "The claim of a token that holds its scope.", no_effect=_NO_SASL)
+        "The claim of a token that holds its scope.")
     sasl_oauthbearer_sub_claim_name = Setting("sasl.oauthbearer.sub.claim.name", STRING, "sub", None, LOW,
-        "The claim of a token that holds its subject.", no_effect=_NO_SASL)
+        "The claim of a token that holds its subject.")
     sasl_oauthbearer_jwks_endpoint_url = Setting(
         "sasl.oauthbearer.jwks.endpoint.url", optional(STRING), None, None, MEDIUM,
-        "Where the keys that tokens are checked with are found.", no_effect=_NO_SASL)
+        "Where the keys that tokens are checked with are found.")
     sasl_oauthbearer_jwks_endpoint_refresh_ms = Setting(
         "sasl.oauthbearer.jwks.endpoint.refresh.ms", LONG, 3_600_000, None, LOW,
-        "How often those keys are fetched again.", no_effect=_NO_SASL)
+        "How often those keys are fetched again.")
     sasl_oauthbearer_jwks_endpoint_retry_backoff_ms = Setting(
         "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", LONG, 100, None, LOW,
-        "The first pause after a failure to fetch them.", no_effect=_NO_SASL)
+        "The first pause after a failure to fetch them.")
     sasl_oauthbearer_jwks_endpoint_retry_backoff_max_ms = Setting(
         "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", LONG, 10_000, None, LOW,
-        "The longest pause after a failure to fetch them.", no_effect=_NO_SASL)
+        "The longest pause after a failure to fetch them.")
     sasl_oauthbearer_clock_skew_seconds = Setting("sasl.oauthbearer.clock.skew.seconds", INT, 30, None, LOW,
-        "How far the clocks of broker and token issuer may differ.", no_effect=_NO_SASL)
+        "How far the clocks of broker and token issuer may differ.")
     sasl_oauthbearer_expected_audience = Setting(
         "sasl.oauthbearer.expected.audience", LIST, (), distinct(may_be_empty=True), LOW,
-        "The audiences one of which a token must name; any where it is empty.", no_effect=_NO_SASL)
+        "The audiences one of which a token must name; one that names any is refused where it is empty.")
     sasl_oauthbearer_expected_issuer = Setting("sasl.oauthbearer.expected.issuer", optional(STRING), None, None, LOW,
-        "The issuer a token must come from; any where it is not set.", no_effect=_NO_SASL)
+        "The issuer a token must come from; any where it is not set.")
 
     authorizer_class_name = Setting("authorizer.class.name", STRING, "", _AUTHORIZERS, LOW,
         "The authorizer; without one everybody may do everything.")
