@@ -44,6 +44,8 @@ OF_A_LISTENER: Final = (
     "max.connections",
     "max.connection.creation.rate",
     "sasl.enabled.mechanisms",
+    "sasl.kerberos.service.name",
+    "sasl.kerberos.principal.to.local.rules",
     "sasl.oauthbearer.scope.claim.name",
     "sasl.oauthbearer.sub.claim.name",
     "sasl.oauthbearer.jwks.endpoint.url",

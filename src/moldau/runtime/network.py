@@ -14,7 +14,7 @@ from moldau import _speed
 from moldau.runtime.buffers import ReceiveBuffers
 from moldau.runtime.channel import PlainChannel
 from moldau.runtime.connector import Connector
-from moldau.runtime.ports import Receiver, Runs, SocketOptions, Tls, TlsRules, Transport, Workers
+from moldau.runtime.ports import KerberosAcceptor, Receiver, Runs, SocketOptions, Tls, TlsRules, Transport, Workers
 from moldau.runtime.reactor import Reactor, Timer
 from moldau.runtime.sockets import listening_socket, plain_address
 from moldau.runtime.transport import FramedTransport
@@ -72,6 +72,11 @@ class EpollNetwork:
         from moldau.runtime.web import fetch  # half a second of loading, for the few who use it
 
         return fetch(url, seconds, most_bytes)
+
+    def kerberos(self, principal: str, key_table: str) -> KerberosAcceptor:
+        from moldau.runtime.kerberos import GssapiAcceptor  # a package of its own, which few have
+
+        return GssapiAcceptor(principal, key_table)
 
     def limit_receive_memory(self, limit: int | None) -> None:
         self._buffers.limit = limit

@@ -359,6 +359,24 @@ class Runs(Protocol):
     def open(self, partition: Any, /) -> Any: ...
 
 
+class KerberosAcceptor(Protocol):
+    """The service's side of one authentication. All of it takes a moment: jobs for workers. OSError for a refusal."""
+
+    @property
+    def complete(self) -> bool: ...
+
+    @property
+    def initiator(self) -> str:
+        """Whose ticket it was, once it is complete: SERVICE/HOST@REALM, or NAME@REALM."""
+        ...
+
+    def step(self, token: bytes) -> bytes: ...
+
+    def wrap(self, message: bytes) -> bytes: ...
+
+    def unwrap(self, message: bytes) -> bytes: ...
+
+
 class Network(Protocol):
     def listen(
         self,
@@ -405,6 +423,10 @@ class Network(Protocol):
     def fetch(self, url: str, *, seconds: float, most_bytes: int) -> bytes:
         """What is at an http or https address; OSError, or ValueError for an address that is none. It blocks, for
         `seconds` at most, so it is a job for workers."""
+        ...
+
+    def kerberos(self, principal: str, key_table: str) -> KerberosAcceptor:
+        """For one authentication at the service `principal`; OSError where there is no Kerberos, or no such key."""
         ...
 
     def limit_receive_memory(self, limit: int | None) -> None:

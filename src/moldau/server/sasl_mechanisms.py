@@ -90,6 +90,13 @@ def _oauthbearer(name: str, listener: str, config: BrokerConfig, services: Servi
     return oauthbearer_maker(listener, config, services.runtime, login_entry(config, listener, name))
 
 
+def _gssapi(name: str, listener: str, config: BrokerConfig, services: Services) -> Maker:
+    from moldau.server.kerberos import KERBEROS_MODULE, gssapi_maker
+
+    entry = needed_entry(config, listener, name, KERBEROS_MODULE)
+    return gssapi_maker(listener, config, services.runtime, entry)
+
+
 def _stranger(config: BrokerConfig, services: Services) -> bytes:
     """The same on all nodes of a cluster, and not told to anybody who has not logged in."""
     secret = config.delegation_token_secret_key
@@ -101,4 +108,5 @@ _BUILDERS: Final[Mapping[str, Callable[[str, str, BrokerConfig, Services], Maker
     "PLAIN": _plain,
     **dict.fromkeys(HASHES, _scram),
     "OAUTHBEARER": _oauthbearer,
+    "GSSAPI": _gssapi,
 }

@@ -11,7 +11,7 @@ import errno
 from collections.abc import Callable
 from typing import Final, NoReturn
 
-from moldau.runtime.ports import Receiver, Runs, SocketOptions, Tls, Transport
+from moldau.runtime.ports import KerberosAcceptor, Receiver, Runs, SocketOptions, Tls, Transport
 from moldau.simulation.chance import SeededRandom
 from moldau.simulation.loop import SimulatedLoop
 from moldau.simulation.transport import SimulatedTransport
@@ -242,6 +242,9 @@ class SimulatedNetwork:
 
     def fetch(self, url: str, *, seconds: float, most_bytes: int) -> bytes:
         raise OSError(errno.EHOSTUNREACH, "there is no web here")
+
+    def kerberos(self, principal: str, key_table: str) -> KerberosAcceptor:
+        raise OSError(errno.EHOSTUNREACH, "there is no Kerberos here")
 
     def limit_receive_memory(self, limit: int | None) -> None:
         """Memory is not what is simulated here."""

@@ -110,13 +110,11 @@ INERT: Final[tuple[Setting[Any], ...]] = (
         ("sasl.login.callback.handler.class", _CLASS, None),
     ),
     *_because(
-        "Kerberos is not offered",
-        ("sasl.kerberos.service.name", _STRING, None, None, PER_BROKER),
+        "a key table needs no kinit, and nodes do not log in by Kerberos among themselves",
         ("sasl.kerberos.kinit.cmd", STRING, "/usr/bin/kinit", None, PER_BROKER),
         ("sasl.kerberos.ticket.renew.window.factor", DOUBLE, 0.8, None, PER_BROKER),
         ("sasl.kerberos.ticket.renew.jitter", DOUBLE, 0.05, None, PER_BROKER),
         ("sasl.kerberos.min.time.before.relogin", LONG, 60_000, None, PER_BROKER),
-        ("sasl.kerberos.principal.to.local.rules", LIST, ("DEFAULT",), None, PER_BROKER),
     ),
     *_because(
         "brokers do not log in with OAuth among themselves",

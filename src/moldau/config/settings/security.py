@@ -120,6 +120,12 @@ class SecuritySettings:
         "sasl.server.callback.handler.class", optional(CLASS), None, _TOKEN_VALIDATORS, MEDIUM,
         "How tokens of OAUTHBEARER are judged: by Kafka's names of the validator of signed tokens, which is what the "
         "address of keys means by itself, or of the one that believes unsigned ones.")
+    sasl_kerberos_service_name = Setting("sasl.kerberos.service.name", optional(STRING), None, None, MEDIUM,
+        "The first part of the Kerberos principal of brokers, which clients ask for; that of the key table must fit.",
+        PER_BROKER)
+    sasl_kerberos_principal_to_local_rules = Setting(
+        "sasl.kerberos.principal.to.local.rules", LIST, ("DEFAULT",), None, MEDIUM,
+        "How a Kerberos principal becomes a user name; the first rule that fits counts.", PER_BROKER)
     sasl_oauthbearer_scope_claim_name = Setting("sasl.oauthbearer.scope.claim.name", STRING, "scope", None, LOW,
         "The claim of a token that holds its scope.")
     sasl_oauthbearer_sub_claim_name = Setting("sasl.oauthbearer.sub.claim.name", STRING, "sub", None, LOW,
