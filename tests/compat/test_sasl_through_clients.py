@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from node_process import NodeProcess
+from node_process import MOLDAU, NodeProcess
 from secured_node import SecuredNode, confluent, kafka_python, sasl_settings
 
 from moldau import KafkaConsumer, KafkaProducer, errors
@@ -241,3 +241,22 @@ def test_secrets_are_not_told(node: SecuredNode) -> None:
     log = node.process.log.read_text()
     assert "did not log in by PLAIN" in log
     assert not any(secret in log for secret in ("a-wrong-secret", 'user_jan="secret"', "other"))
+
+
+def test_passwords_of_plain_change_while_the_node_runs(start_node: Any, topic: str) -> None:
+    node = SecuredNode(start_node, sasl_settings())
+    setting = "listener.name.sasl.plain.sasl.jaas.config"
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+
+    def set_to(line: str) -> subprocess.CompletedProcess[str]:
+        command = [str(MOLDAU), "configs", "set", "--broker", "1", f"{setting}={line}", "--bootstrap", node.open]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    refused = set_to(f'{module} user_jan="half a line')
+    assert refused.returncode == 1
+    assert "half a line" not in refused.stderr
+    assert by_ours(node.bootstrap, "PLAIN", "jan", "secret", topic)
+    assert set_to(f'{module} user_jan="changed";').returncode == 0
+    assert by_ours(node.bootstrap, "PLAIN", "jan", "changed", topic)
+    assert not by_ours(node.bootstrap, "PLAIN", "jan", "secret", topic)
+    assert "changed" not in node.process.log.read_text()

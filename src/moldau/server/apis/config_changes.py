@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from moldau.config.alteration import changed, check_node, incremental_changes
 from moldau.config.broker import BROKER_SETTINGS
 from moldau.config.definition import ConfigError
+from moldau.config.listeners import SecurityProtocol
 from moldau.controller.configs import Change, Outcome, ResourceChange, describe
 from moldau.deferred import Deferred, chained, gather, mapped, recovered
 from moldau.errors import ErrorCode, KafkaError, error_code
@@ -21,9 +22,10 @@ from moldau.security.acl import CLUSTER_NAME, Operation
 from moldau.security.acl import ResourceType as AclResourceType
 from moldau.server.apis.forwarding import controller_of
 from moldau.server.authorization import CLUSTER, GROUP, TOPIC, require
-from moldau.server.context import RequestContext
+from moldau.server.context import RequestContext, Services
 
 if TYPE_CHECKING:
+    from moldau.config.broker import BrokerConfig
     from moldau.controller.controller import Controller
 
 R = TypeVar("R")
@@ -58,6 +60,8 @@ def check_resource(
                 config = check_node(services.config, configs.broker(None), after)
             else:
                 config = check_node(services.config, after, configs.broker(services.node_id))
+            if any("sasl." in change.name for change in changes):
+                _check_logins(config, services)
         except ConfigError as error:
             raise _refused(error) from None
         if services.tls is not None:
@@ -65,6 +69,15 @@ def check_resource(
     elif resource.type != ResourceType.TOPIC:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Settings of {describe(resource.type)} cannot be changed.")
     return None
+
+
+def _check_logins(config: BrokerConfig, services: Services) -> None:
+    """ConfigError for a listener that nobody could log in at any more."""
+    for endpoint in (*config.broker_endpoints, *config.controller_endpoints):
+        if endpoint.security_protocol in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL):
+            from moldau.server.sasl_mechanisms import mechanism_makers  # what it needs is slow to load
+
+            mechanism_makers(endpoint.name, config, services)
 
 
 def _refused(error: ConfigError) -> KafkaError:
