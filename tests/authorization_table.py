@@ -509,6 +509,14 @@ CASES: Final = (
     case(K.DESCRIBE_ACLS, 3, "DESCRIBE CLUSTER", {**_FILTER, "resource_name_filter": None}, "DESCRIBE_CONFIGS CLUSTER"),
     case(K.CREATE_ACLS, 3, "ALTER CLUSTER", {"creations": [{**_ACL, "resource_name": ""}, _ACL]}, "CREATE CLUSTER"),
     case(K.DELETE_ACLS, 3, "ALTER CLUSTER", {"filters": [_FILTER]}, "DELETE CLUSTER"),
+    case(K.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, "DESCRIBE CLUSTER", {"users": [{"name": "absent"}]}),
+    case(
+        K.ALTER_USER_SCRAM_CREDENTIALS,
+        0,
+        "ALTER CLUSTER",
+        {"deletions": [{"name": "absent", "mechanism": 1}]},
+        "CREATE CLUSTER",
+    ),
     case(
         K.DESCRIBE_CLIENT_QUOTAS,
         1,

@@ -15,11 +15,13 @@ from moldau.protocol.messages.describe_delegation_token import (
 )
 from moldau.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from moldau.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
+from moldau.security.acl import Acl, Operation, PatternType, Permission, ResourceType
 from moldau.security.principal import ANONYMOUS, Principal, user
 from moldau.server.apis.create_delegation_token import CREATE_DELEGATION_TOKEN
 from moldau.server.apis.describe_delegation_token import DESCRIBE_DELEGATION_TOKEN
 from moldau.server.apis.expire_delegation_token import EXPIRE_DELEGATION_TOKEN
 from moldau.server.apis.renew_delegation_token import RENEW_DELEGATION_TOKEN
+from moldau.server.authorization import Authorization
 
 REQUESTS = {
     CREATE_DELEGATION_TOKEN: CreateDelegationTokenRequest(),
@@ -97,3 +99,46 @@ def test_renewed_and_ended(world: ApiWorld) -> None:
     )
     assert ended.error_code == 0
     assert seen(world, "jan") == []
+
+
+# --------------------------------------------------------------------------------------------------------- permissions
+
+
+def permit(world: ApiWorld, operation: Operation, kind: ResourceType, name: str) -> None:
+    acl = Acl(kind, name, PatternType.LITERAL, "User:jan", "*", operation, Permission.ALLOW)
+    world.settle(world.controller.create_acls([acl]))
+
+
+@pytest.fixture
+def guarded(world: ApiWorld) -> ApiWorld:
+    world.services.authorization = Authorization(world.loader, frozenset({"User:root"}), allow_everyone=False)
+    world.services.authorization.is_ready = True
+    return world
+
+
+def create_for_eva(world: ApiWorld, who: str) -> int:
+    world.principal = user(who)
+    request = CreateDelegationTokenRequest(owner_principal_type="User", owner_principal_name="eva")
+    code: int = world.call(CREATE_DELEGATION_TOKEN, request, 3).error_code
+    return code
+
+
+def test_tokens_for_others_need_a_permission(guarded: ApiWorld) -> None:
+    assert create(guarded, "jan").error_code == 0
+    assert create_for_eva(guarded, "jan") == ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED
+    permit(guarded, Operation.CREATE_TOKENS, ResourceType.USER, "User:adam")
+    assert create_for_eva(guarded, "jan") == ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED
+    permit(guarded, Operation.CREATE_TOKENS, ResourceType.USER, "User:eva")
+    assert create_for_eva(guarded, "jan") == 0
+    assert create_for_eva(guarded, "root") == 0
+    assert create_for_eva(guarded, "eva") == 0
+
+
+def test_tokens_of_others_are_told_to_those_who_may_know(guarded: ApiWorld) -> None:
+    of_eva, of_adam = create(guarded, "eva"), create(guarded, "adam")
+    assert seen(guarded, "jan") == []
+    permit(guarded, Operation.DESCRIBE, ResourceType.DELEGATION_TOKEN, of_eva.token_id)
+    assert [token.token_id for token in seen(guarded, "jan")] == [of_eva.token_id]
+    permit(guarded, Operation.DESCRIBE_TOKENS, ResourceType.USER, "User:adam")
+    assert {token.token_id for token in seen(guarded, "jan")} == {of_eva.token_id, of_adam.token_id}
+    assert len(seen(guarded, "root")) == 2

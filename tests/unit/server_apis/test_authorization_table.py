@@ -24,8 +24,12 @@ from moldau.security.acl import AclFilter
 from moldau.server.apis.table import BROKER_APIS
 
 EXPECTED = Path(__file__).with_name("authorization.txt")
-# What anybody may ask.
-OPEN_TO_ALL = {ApiKey.API_VERSIONS}
+# What anybody may ask; and what nobody may who has not logged in, which is for test_api_delegation_tokens.
+OPEN_TO_ALL = {
+    *(ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE),
+    *(ApiKey.CREATE_DELEGATION_TOKEN, ApiKey.RENEW_DELEGATION_TOKEN),
+    *(ApiKey.EXPIRE_DELEGATION_TOKEN, ApiKey.DESCRIBE_DELEGATION_TOKEN),
+}
 
 
 class Node(InProcessNode):

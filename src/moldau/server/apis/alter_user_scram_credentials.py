@@ -13,7 +13,9 @@ from moldau.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsResponse,
     AlterUserScramCredentialsResult,
 )
+from moldau.security.acl import Operation
 from moldau.server.apis.forwarding import controller_of
+from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 
@@ -21,6 +23,7 @@ from moldau.server.dispatch import Api
 def alter_user_scram_credentials(
     context: RequestContext, request: AlterUserScramCredentialsRequest
 ) -> Deferred[AlterUserScramCredentialsResponse]:
+    require_cluster(context, Operation.ALTER)
     controller = controller_of(context)
     return controller.run(lambda: controller.state.scram.alter(request))
 

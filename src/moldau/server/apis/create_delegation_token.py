@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from moldau.controller.delegation_tokens import owner_of
 from moldau.deferred import Deferred
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.create_delegation_token import CreateDelegationTokenRequest, CreateDelegationTokenResponse
+from moldau.security.acl import Operation, ResourceType
+from moldau.security.delegation_token import same
 from moldau.server.apis.forwarding import controller_of
+from moldau.server.authorization import require, str_of
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.token_rules import check_may_ask
@@ -21,6 +25,9 @@ def create_delegation_token(
     context: RequestContext, request: CreateDelegationTokenRequest
 ) -> Deferred[CreateDelegationTokenResponse]:
     check_may_ask(context)
+    owner = owner_of(request, context.principal)
+    if not same(owner, context.principal):
+        require(context, Operation.CREATE_TOKENS, ResourceType.USER, str_of(owner))
     controller = controller_of(context)
     return controller.run(lambda: controller.state.tokens.create(request, context.principal, context.version))
 

@@ -16,8 +16,10 @@ from moldau.protocol.messages.describe_delegation_token import (
     DescribeDelegationTokenRequest,
     DescribeDelegationTokenResponse,
 )
+from moldau.security.acl import Operation, ResourceType
 from moldau.security.delegation_token import DelegationToken
 from moldau.security.principal import Principal
+from moldau.server.authorization import allowed, str_of
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.token_rules import check_may_ask
@@ -38,7 +40,7 @@ def describe_delegation_token(
         owners = [Principal(one.principal_type, one.principal_name) for one in request.owners]
     found: list[DescribedDelegationToken] = []
     for number, token in enumerate(context.services.metadata.image.tokens.values()):
-        if _is_asked_for(token, owners) and token.renewed_by(context.principal):
+        if _is_asked_for(token, owners) and _may_see(context, token):
             found.append(_described(token, secret.value, context.version))
         if number % _IN_ONE_GO == _IN_ONE_GO - 1:
             yield
@@ -47,6 +49,18 @@ def describe_delegation_token(
 
 def _is_asked_for(token: DelegationToken, owners: Sequence[Principal] | None) -> bool:
     return owners is None or any(token.renewed_by(owner) for owner in owners)
+
+
+def _may_see(context: RequestContext, token: DelegationToken) -> bool:
+    """Whoever owns or renews it, and whom a rule permits. Without an authorizer nobody else, unlike in Kafka: with the
+    HMAC he could come in as its owner."""
+    if token.renewed_by(context.principal):
+        return True
+    if context.services.authorization is None:
+        return False
+    return allowed(context, Operation.DESCRIBE, ResourceType.DELEGATION_TOKEN, token.id, quiet=True) or allowed(
+        context, Operation.DESCRIBE_TOKENS, ResourceType.USER, str_of(token.owner), quiet=True
+    )
 
 
 def _described(token: DelegationToken, secret: str, version: int) -> DescribedDelegationToken:

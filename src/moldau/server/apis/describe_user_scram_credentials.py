@@ -14,6 +14,8 @@ from moldau.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
+from moldau.security.acl import Operation
+from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 
@@ -21,6 +23,7 @@ from moldau.server.dispatch import Api
 def describe_user_scram_credentials(
     context: RequestContext, request: DescribeUserScramCredentialsRequest
 ) -> DescribeUserScramCredentialsResponse:
+    require_cluster(context, Operation.DESCRIBE)
     known: dict[str, list[CredentialInfo]] = {}
     for (mechanism, user), credential in sorted(
         context.services.metadata.image.scram.items(), key=lambda item: (item[0].user, item[0].mechanism)
