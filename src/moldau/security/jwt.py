@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from moldau.dataclass import dataclass
 from moldau.security.jws import SignedToken, TokenRefused, VerificationKey, check_signature, parse_token
 
 _LONGEST_NAME: Final = 1024
