@@ -1,9 +1,9 @@
 """How a node asks others: by address, on connections that are made when they are needed.
 
-Each address has lanes, each lane one connection. Answers of a connection come in order, so whoever asks what is
-answered late (a fetch that waits for records) does so on a lane of its own and holds back nobody else.
+Each address has lines, each line one connection. Answers of a connection come in order, so whoever asks what is
+answered late (a fetch that waits for records) does so on a line of its own and holds back nobody else.
 
-A lane that could not be connected, or was lost, is tried again after a pause that doubles. What is asked meanwhile
+A line that could not be connected, or was lost, is tried again after a pause that doubles. What is asked meanwhile
 waits for that; so however eagerly somebody repeats himself, a node that is away is called only so often. A request
 without an answer in its time takes its connection with it: nobody knows when the next answer would come.
 """
@@ -35,7 +35,7 @@ _IDLE_SECONDS: Final = 540.0
 class PeerPort(Protocol):
     """What those need who ask other nodes; the rest is the business of whoever puts a node together."""
 
-    def ask(self, address: Address, request: Message, *, timeout: float | None = None, lane: str = "") -> Deferred[Any]:
+    def ask(self, address: Address, request: Message, *, timeout: float | None = None, line: str = "") -> Deferred[Any]:
         """The answer, or a MoldauError if there is none; nothing is raised at once. An answer may be kept: the records
         in it lie in memory of their own."""
         ...
@@ -67,7 +67,7 @@ class Peers:
         self._connect_timeout = connect_timeout
         self._backoff = Backoff(backoff_first, backoff_limit, chance=self._chance)
         self._security = security
-        self._lanes: dict[tuple[Address, str], _Lane] = {}
+        self._lines: dict[tuple[Address, str], _Line] = {}
         self._watchers: dict[str, Callable[[], None]] = {}
         self._closed = False
 
@@ -77,7 +77,7 @@ class Peers:
         request: Request,
         *,
         timeout: float | None = None,
-        lane: str = "",
+        line: str = "",
         at_most: int | None = None,
     ) -> Deferred[Any]:
         """The answer, in the highest version both ends know (not above `at_most`), or the MoldauError it ended in.
@@ -87,34 +87,34 @@ class Peers:
         if self._closed:
             return failed(ConnectionFailed("This node talks to nobody any more: it is being stopped."))
         seconds = self.request_timeout if timeout is None else timeout
-        return self._lane(address, lane).ask(request, seconds, at_most)
+        return self._line(address, line).ask(request, seconds, at_most)
 
-    def versions(self, address: Address, lane: str = "") -> NodeVersions | None:
+    def versions(self, address: Address, line: str = "") -> NodeVersions | None:
         """What the node there speaks; None while there is no connection to it."""
-        there = self._lanes.get((address, lane))
+        there = self._lines.get((address, line))
         return None if there is None or there.link is None else there.link.versions
 
-    def watch(self, lane: str, lost: Callable[[], None]) -> None:
-        """`lost` is told of every connection of this lane that ended without our doing, as soon as that is known."""
-        self._watchers[lane] = lost
+    def watch(self, line: str, lost: Callable[[], None]) -> None:
+        """`lost` is told of every connection of this line that ended without our doing, as soon as that is known."""
+        self._watchers[line] = lost
 
-    def forget(self, address: Address, lane: str | None = None) -> None:
-        """Ends the connections to an address, or the one of this lane: nothing is expected from there any more."""
-        for key in [key for key in self._lanes if key[0] == address and lane in (None, key[1])]:
-            self._lanes.pop(key).close(f"{address} is not talked to any more.")
+    def forget(self, address: Address, line: str | None = None) -> None:
+        """Ends the connections to an address, or the one of this line: nothing is expected from there any more."""
+        for key in [key for key in self._lines if key[0] == address and line in (None, key[1])]:
+            self._lines.pop(key).close(f"{address} is not talked to any more.")
 
     def close(self) -> None:
         """What waits for an answer fails, and so does whatever is asked from now on."""
         self._closed = True
-        lanes, self._lanes = self._lanes, {}
-        for lane in lanes.values():
-            lane.close("This node is being stopped.")
+        lines, self._lines = self._lines, {}
+        for line in lines.values():
+            line.close("This node is being stopped.")
 
-    def _lane(self, address: Address, name: str) -> _Lane:
-        lane = self._lanes.get((address, name))
-        if lane is None:
+    def _line(self, address: Address, name: str) -> _Line:
+        line = self._lines.get((address, name))
+        if line is None:
             self._forget_unused()
-            lane = self._lanes[address, name] = _Lane(
+            line = self._lines[address, name] = _Line(
                 address,
                 self._clock,
                 self._loop,
@@ -122,13 +122,13 @@ class Peers:
                 lambda lost: self._connect(address, lost),
                 self._watchers.get(name),
             )
-        return lane
+        return line
 
     def _forget_unused(self) -> None:
         """Nodes come back at other addresses: those nobody asks any more make room when there is a new one."""
         now = self._clock.monotonic()
-        for key in [key for key, lane in self._lanes.items() if lane.is_unused(now)]:
-            del self._lanes[key]
+        for key in [key for key, line in self._lines.items() if line.is_unused(now)]:
+            del self._lines[key]
 
     def _connect(self, address: Address, lost: Callable[[Link, MoldauError], None]) -> Link:
         link = Link(
@@ -161,7 +161,7 @@ class _Question:
         self.limit: TimerHandle
 
 
-class _Lane:
+class _Line:
     def __init__(
         self,
         address: Address,

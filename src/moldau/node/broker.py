@@ -121,7 +121,7 @@ class Broker:
 
     def _allocate_producer_ids(self) -> Deferred[ProducerIdBlock]:
         request = AllocateProducerIdsRequest(broker_id=self._config.node_id, broker_epoch=self.lifecycle.epoch)
-        asked = self._services.controller_channel.ask(request, timeout=_PRODUCER_IDS_SECONDS, lane="producer ids")
+        asked = self._services.controller_channel.ask(request, timeout=_PRODUCER_IDS_SECONDS, line="producer ids")
         return mapped(asked, lambda ids: ProducerIdBlock(ids.producer_id_start, ids.producer_id_len))
 
     def _registered(self, epoch: int) -> None:

@@ -37,8 +37,8 @@ class Correspondence:
         if self._peers is None:
             return
         request = request_message(send.request, self._membership.cluster_id)
-        lane = "raft-fetch" if request.API_KEY in _SLOW else "raft"
-        asked = self._peers.ask(send.address, request, timeout=self._membership.patience, lane=lane)
+        line = "raft-fetch" if request.API_KEY in _SLOW else "raft"
+        asked = self._peers.ask(send.address, request, timeout=self._membership.patience, line=line)
         asked.then(
             lambda response, error: answered(
                 self._understood(send, response, error), isinstance(error, ConnectionFailed)

@@ -1,6 +1,6 @@
 """A follower's fetches from one other broker: one request after the other, for all partitions that broker leads.
 
-`num.replica.fetchers` of these share the partitions of a source, each with a connection (lane) and a session.
+`num.replica.fetchers` of these share the partitions of a source, each with a connection (line) and a session.
 A request waits at the leader until there is something to tell. What comes back is appended a portion at a time, and
 only then is the next request sent, which tells the leader how far we are. A partition that fails pauses alone.
 """
@@ -54,9 +54,9 @@ _DISK_SECONDS: Final = 0.1
 
 
 class Fetcher:
-    def __init__(self, source: int, lane: int, fetchers: Fetchers) -> None:
+    def __init__(self, source: int, line: int, fetchers: Fetchers) -> None:
         self.source = source
-        self._lane = f"replica-{lane}"
+        self._line = f"replica-{line}"
         self._fetchers = fetchers
         self._session = SourceSession()
         self.partitions: dict[PartitionKey, Following] = {}
@@ -117,7 +117,7 @@ class Fetcher:
         request = self._request(wanted)
         self._busy = True
         timeout = config.replica_socket_timeout_ms / 1000
-        answer = self._fetchers.peers.ask(address, request, timeout=timeout, lane=self._lane)
+        answer = self._fetchers.peers.ask(address, request, timeout=timeout, line=self._line)
         answer.then(lambda response, error: self._answered(response, error))
 
     def _waits_for_disk(self, now: float) -> bool:
@@ -299,7 +299,7 @@ class Fetcher:
                 return
             timeout = self._fetchers.config().replica_socket_timeout_ms / 1000
             request = self._question(following, timestamp)
-            self._fetchers.peers.ask(address, request, timeout=timeout, lane=self._lane).then(told)
+            self._fetchers.peers.ask(address, request, timeout=timeout, line=self._line).then(told)
 
         def told(answer: ListOffsetsResponse | None, error: BaseException | None) -> None:
             if answer is None or not answer.topics or not answer.topics[0].partitions:

@@ -64,11 +64,11 @@ class Fetchers:
         if partition.leader_id in (NO_LEADER, self.broker_id) or self._closed:
             return
         config = self.config()
-        lane = (partition.topic_id[-1] + partition.topic_partition.partition) % max(1, config.num_replica_fetchers)
-        place = partition.leader_id, lane
+        line = (partition.topic_id[-1] + partition.topic_partition.partition) % max(1, config.num_replica_fetchers)
+        place = partition.leader_id, line
         fetcher = self._fetchers.get(place)
         if fetcher is None:
-            fetcher = self._fetchers[place] = Fetcher(partition.leader_id, lane, self)
+            fetcher = self._fetchers[place] = Fetcher(partition.leader_id, line, self)
         self._by_partition[key] = fetcher
         fetcher.follow(key, Following(partition, config.replica_fetch_max_bytes))
 

@@ -40,7 +40,7 @@ from moldau.types import Uuid
 logger = logging.getLogger("moldau.server")
 
 # Heartbeats must not wait behind anything else that is asked of the controller.
-_LANE: Final = "heartbeat"
+_LINE: Final = "heartbeat"
 # Until it is let in, and while it leaves, a broker asks again at once: somebody waits for it.
 _HURRY_SECONDS: Final = 0.01
 # How long a broker that leaves looks for a controller: perhaps all nodes of the cluster are being stopped.
@@ -101,7 +101,7 @@ class BrokerLifecycle:
         self.epoch = -1
         self.started: Deferred[None] = Deferred()
         self.stopped: Deferred[None] = Deferred()
-        channel.watch(_LANE, self.hasten)
+        channel.watch(_LINE, self.hasten)
 
     def register(
         self,
@@ -158,7 +158,7 @@ class BrokerLifecycle:
         self._cancel()
         assert self._registration is not None
         self._asking = True
-        self._channel.ask(self._registration, timeout=self._patience, lane=_LANE).then(self._registered)
+        self._channel.ask(self._registration, timeout=self._patience, line=_LINE).then(self._registered)
 
     def _registered(self, response: BrokerRegistrationResponse | None, error: BaseException | None) -> None:
         self._asking = False
@@ -214,7 +214,7 @@ class BrokerLifecycle:
         )
         self._asking = True
         patience = min(self._patience, _GOODBYE_SECONDS) if self._leaving else self._patience
-        self._channel.ask(request, timeout=patience, lane=_LANE).then(self._answered)
+        self._channel.ask(request, timeout=patience, line=_LINE).then(self._answered)
 
     def _answered(self, response: BrokerHeartbeatResponse | None, error: BaseException | None) -> None:
         self._asking = False

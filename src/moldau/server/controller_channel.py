@@ -30,7 +30,7 @@ from moldau.server.context import RequestContext, Services
 from moldau.server.dispatch import DispatchTable
 from moldau.server.envelopes import answer_in, seal
 
-# Answers of one connection come in order: what must not wait for others is asked on a lane of its own.
+# Answers of one connection come in order: what must not wait for others is asked on a line of its own.
 FORWARDING: Final = "forwarding"
 # How long a client's request is tried; its client waits for thirty seconds by default.
 _FORWARDING_SECONDS: Final = 60.0
@@ -53,12 +53,12 @@ class _LocalConnection:
 
 
 class _Question:
-    __slots__ = ("answer", "attempts", "deadline", "lane", "pause", "request", "sent_to")
+    __slots__ = ("answer", "attempts", "deadline", "line", "pause", "request", "sent_to")
 
-    def __init__(self, request: Message, deadline: float, lane: str) -> None:
+    def __init__(self, request: Message, deadline: float, line: str) -> None:
         self.request = request
         self.deadline = deadline
-        self.lane = lane
+        self.line = line
         self.attempts = 0
         self.answer: Deferred[Any] = Deferred()
         self.pause: TimerHandle | None = None
@@ -105,20 +105,20 @@ class ControllerChannel:
         controller = self._services.controller
         return controller is not None and controller.is_active
 
-    def ask(self, request: Message, *, timeout: float | None = None, lane: str = "") -> Deferred[Any]:
+    def ask(self, request: Message, *, timeout: float | None = None, line: str = "") -> Deferred[Any]:
         """The response, or the KafkaError it came to; one for the whole response (`error_code`) counts as such."""
         if self._closed:
             return failed(ConnectionFailed("This node asks the controller nothing more: it is being stopped."))
         seconds = self._request_timeout if timeout is None else timeout
-        question = _Question(request, self._clock.monotonic() + seconds, lane)
+        question = _Question(request, self._clock.monotonic() + seconds, line)
         self._open[question] = None
         self._try(question)
         return question.answer
 
-    def watch(self, lane: str, changed: Callable[[], None]) -> None:
-        """`changed` is called when there is another active controller, or the connection to it on this lane ended."""
+    def watch(self, line: str, changed: Callable[[], None]) -> None:
+        """`changed` is called when there is another active controller, or the connection to it on this line ended."""
         self._watchers.append(changed)
-        self._peers.watch(_lane(lane), changed)
+        self._peers.watch(_line(line), changed)
 
     def forward(
         self, context: RequestContext, request: Message, *, timeout: float = _FORWARDING_SECONDS
@@ -133,7 +133,7 @@ class ControllerChannel:
             else:
                 answer.fail(error)
 
-        self.ask(envelope, timeout=timeout, lane=FORWARDING).then(answered)
+        self.ask(envelope, timeout=timeout, line=FORWARDING).then(answered)
         return answer
 
     def close(self) -> None:
@@ -161,7 +161,7 @@ class ControllerChannel:
             return
         limit = min(left, self._request_timeout)
         attempt = question.attempts
-        self._peers.ask(address, question.request, timeout=limit, lane=_lane(question.lane)).then(
+        self._peers.ask(address, question.request, timeout=limit, line=_line(question.line)).then(
             lambda value, error: self._heard(question, attempt, value, error)
         )
 
@@ -235,7 +235,7 @@ class ControllerChannel:
                 self._soon(question)
             elif (former := question.sent_to) is not None and former != now_at:
                 self._soon(question)
-                self._peers.forget(former, _lane(question.lane))
+                self._peers.forget(former, _line(question.line))
         for changed in self._watchers:
             # In a turn of its own, as below.
             self._loop.call_later(0.0, changed)
@@ -247,7 +247,7 @@ class ControllerChannel:
         question.pause = self._loop.call_later(0.0, lambda: self._try(question))
 
 
-def _lane(name: str) -> str:
+def _line(name: str) -> str:
     return f"controller {name}"
 
 

@@ -69,7 +69,7 @@ class ControllerLifecycle:
         if self._closed or not self._is_needed:
             return
         self._asking = True
-        self._channel.ask(self._request, lane="registration").then(self._answered)
+        self._channel.ask(self._request, line="registration").then(self._answered)
 
     def _answered(self, _response: object, error: BaseException | None) -> None:
         self._asking = False

@@ -36,11 +36,11 @@ class OtherBrokers:
         endpoint = self._image().cluster.endpoint(broker_id, self._listener)
         return None if endpoint is None else Address(endpoint.host, endpoint.port)
 
-    def ask(self, broker_id: int, request: Message, lane: str) -> Deferred[Message]:
+    def ask(self, broker_id: int, request: Message, line: str) -> Deferred[Message]:
         address = self.address(broker_id)
         if address is None:
             return failed(KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"Broker {broker_id} cannot be reached."))
-        return self._peers.ask(address, request, timeout=TIMEOUT_SECONDS, lane=lane)
+        return self._peers.ask(address, request, timeout=TIMEOUT_SECONDS, line=line)
 
 
 class Errand(Protocol):
@@ -71,12 +71,12 @@ class Errands(Generic[E]):
     def __init__(
         self,
         brokers: OtherBrokers,
-        lane: str,
+        line: str,
         build: Callable[[list[E]], Message],
         settle: Callable[[list[E], Message | None, BaseException | None], None],
     ) -> None:
         self._brokers = brokers
-        self._lane = lane
+        self._line = line
         self._build = build
         self._settle = settle
         # By broker; there is an entry, be it empty, while a request is under way.
@@ -115,7 +115,7 @@ class Errands(Generic[E]):
                 # Whatever they make of it: as long as there is an entry, all others wait for this.
                 self._send(broker_id)
 
-        self._brokers.ask(broker_id, self._build(now), self._lane).then(answered)
+        self._brokers.ask(broker_id, self._build(now), self._line).then(answered)
 
 
 def code_of(error: BaseException | None) -> ErrorCode:

@@ -81,7 +81,7 @@ def test_the_cluster_is_learned_from_whoever_answers(loop: OnALoop, nodes: Nodes
     assert len(nodes.peers[0].asked(ApiKey.METADATA)) == 2
 
 
-def test_requests_find_their_node_and_lanes_are_apart(loop: OnALoop, nodes: Nodes) -> None:
+def test_requests_find_their_node_and_lines_are_apart(loop: OnALoop, nodes: Nodes) -> None:
     network = loop.network(nodes.peers[0].address)
     learn(loop, network)
     loop.get(lambda: network.ask(Ask(FindCoordinatorRequest(), to=2, at_most=0), PATIENCE))

@@ -142,7 +142,7 @@ class Cluster:
     # ---------------------------------------------------------------------------------------------------- the network
 
     def ask(
-        self, address: Address, request: Message, *, timeout: float | None = None, lane: str = ""
+        self, address: Address, request: Message, *, timeout: float | None = None, line: str = ""
     ) -> Deferred[Message]:
         """Lost, late, twice; and the answer may be lost as well. Who waits hears of nothing in time."""
         assert timeout is not None

@@ -275,7 +275,7 @@ class Answering:
         self.codes = list(codes)
         self.asked: list[int] = []
 
-    def ask(self, address: Address, request: Any, *, timeout: float | None = None, lane: str = "") -> Deferred[Any]:
+    def ask(self, address: Address, request: Any, *, timeout: float | None = None, line: str = "") -> Deferred[Any]:
         self.asked.append(address.port)
         (transaction,) = request.transactions
         result = adding.AddPartitionsToTxnPartitionResult(partition_index=0, partition_error_code=self.codes.pop(0))

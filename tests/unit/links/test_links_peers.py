@@ -99,26 +99,26 @@ def test_addresses_that_nobody_asks_any_more_are_forgotten(world: World) -> None
         asking.outcome(asking.peers.ask(Address(THERE.host, port), MetadataRequest()))
         machine.die()
         world.run_for(60.0)
-    assert len(asking.peers._lanes) <= 11
+    assert len(asking.peers._lines) <= 11
     SimulatedPeer(world.process("answerer"), 39, {ApiKey.METADATA: here})
     value, _seconds = asking.outcome(asking.peers.ask(Address(THERE.host, 39), MetadataRequest()))
     assert value.cluster_id == "scripted"
 
 
-def test_who_watches_a_lane_hears_of_every_connection_that_ended_without_our_doing(world: World) -> None:
+def test_who_watches_a_line_hears_of_every_connection_that_ended_without_our_doing(world: World) -> None:
     machine = world.process("answerer")
     SimulatedPeer(machine, THERE.port, {ApiKey.METADATA: here})
     asking = Asking(world)
     lost: list[str] = []
     asking.peers.watch("heartbeat", lambda: lost.append("heartbeat"))
-    for lane in ("heartbeat", "other"):
-        asking.outcome(asking.peers.ask(THERE, MetadataRequest(), lane=lane))
+    for line in ("heartbeat", "other"):
+        asking.outcome(asking.peers.ask(THERE, MetadataRequest(), line=line))
     # Nobody asks anything when it happens.
     machine.die()
     world.run_for(0.1)
     assert lost == ["heartbeat"]
     SimulatedPeer(world.process("answerer"), THERE.port, {ApiKey.METADATA: here})
-    asking.outcome(asking.peers.ask(THERE, MetadataRequest(), lane="heartbeat"))
+    asking.outcome(asking.peers.ask(THERE, MetadataRequest(), line="heartbeat"))
     asking.peers.forget(THERE)
     world.run_for(0.1)
     assert lost == ["heartbeat"]
@@ -132,9 +132,9 @@ def test_nonsense_ends_the_connection_and_not_the_peer(loop: OnALoop, peers: Pee
         assert loop.get(lambda: peers.ask(peer.address, MetadataRequest())).cluster_id == "scripted"
 
 
-def test_a_lane_that_waits_holds_back_no_other(loop: OnALoop, peers: Peers) -> None:
+def test_a_line_that_waits_holds_back_no_other(loop: OnALoop, peers: Peers) -> None:
     with ScriptedPeer({ApiKey.METADATA: here, ApiKey.FETCH: lambda _version, _request: SILENCE}) as peer:
-        waiting = loop.call(lambda: peers.ask(peer.address, FetchRequest(), lane="fetch"))
+        waiting = loop.call(lambda: peers.ask(peer.address, FetchRequest(), line="fetch"))
         assert loop.get(lambda: peers.ask(peer.address, MetadataRequest())).cluster_id == "scripted"
         assert not waiting.settled
         # A connection of its own, which the other end may get round to later.
@@ -229,11 +229,11 @@ def test_the_usual_time_is_the_one_it_was_given(world: World) -> None:
     assert seconds == pytest.approx(3.0, abs=0.01)
 
 
-def test_a_lane_that_is_given_up_leaves_the_others_alone(world: World) -> None:
+def test_a_line_that_is_given_up_leaves_the_others_alone(world: World) -> None:
     peer = answering(world)
     asking = Asking(world)
     asking.outcome(asking.peers.ask(THERE, MetadataRequest()))
-    error, _ = asking.outcome(asking.peers.ask(THERE, FetchRequest(), lane="fetch", timeout=1.0))
+    error, _ = asking.outcome(asking.peers.ask(THERE, FetchRequest(), line="fetch", timeout=1.0))
     assert isinstance(error, RequestTimedOut)
     answer, seconds = asking.outcome(asking.peers.ask(THERE, MetadataRequest()))
     assert answer.cluster_id == "scripted"
@@ -312,7 +312,7 @@ def test_a_connection_that_nobody_used_for_long_is_made_anew(world: World) -> No
 def test_who_is_forgotten_is_called_again_when_somebody_asks(world: World) -> None:
     peer = answering(world)
     asking = Asking(world)
-    waiting = asking.peers.ask(THERE, FetchRequest(), lane="fetch")
+    waiting = asking.peers.ask(THERE, FetchRequest(), line="fetch")
     asking.outcome(asking.peers.ask(THERE, MetadataRequest()))
     asking.peers.forget(THERE)
     error, _ = asking.outcome(waiting)

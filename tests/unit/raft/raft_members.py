@@ -56,7 +56,7 @@ class Line:
         self._id = id
 
     def ask(
-        self, address: Address, request: Message, *, timeout: float | None = None, lane: str = ""
+        self, address: Address, request: Message, *, timeout: float | None = None, line: str = ""
     ) -> Deferred[Message]:
         members, target, answer = self._members, address.port, Deferred[Message]()
         version = members.versions.get(request.API_KEY, request.MAX_VERSION)

@@ -156,7 +156,7 @@ class Broker:
 
     # ------------------------------------------------------------------------------------------------- the channel
 
-    def ask(self, address: int, request: Any, *, timeout: float | None = None, lane: str = "") -> Deferred[Any]:
+    def ask(self, address: int, request: Any, *, timeout: float | None = None, line: str = "") -> Deferred[Any]:
         return self.cluster.send(self, address, request)
 
     def serve_compiled(self, data: bytes, version: int) -> Deferred[Any]:

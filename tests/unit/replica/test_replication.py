@@ -606,7 +606,7 @@ def test_a_source_that_failed_is_left_alone_for_a_while_whoever_wakes_its_fetche
     (fetcher,) = follower.replication.fetchers._fetchers.values()
     asked = []
 
-    def refuse(address: int, request: Any, *, timeout: float | None = None, lane: str = "") -> Deferred[Any]:
+    def refuse(address: int, request: Any, *, timeout: float | None = None, line: str = "") -> Deferred[Any]:
         asked.append(request)
         return failed(MoldauError("nobody is there"))
 

@@ -24,7 +24,7 @@ def cluster() -> Iterator[Cluster]:
 def test_the_next_request_leaves_when_the_answer_to_the_last_is_taken(cluster: Cluster) -> None:
     asked: list[tuple[FetchRequest, Deferred[Any]]] = []
 
-    def ask(address: int, request: Any, *, timeout: float | None = None, lane: str = "") -> Deferred[Any]:
+    def ask(address: int, request: Any, *, timeout: float | None = None, line: str = "") -> Deferred[Any]:
         asked.append((request, Deferred()))
         return asked[-1][1]
 

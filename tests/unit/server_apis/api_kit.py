@@ -59,16 +59,16 @@ class OtherNodes:
         self.forgotten: list[tuple[Address, str]] = []
         self.watched: dict[str, Callable[[], None]] = {}
 
-    def ask(self, address: Address, request: Any, *, timeout: float | None = None, lane: str = "") -> Deferred[Any]:
+    def ask(self, address: Address, request: Any, *, timeout: float | None = None, line: str = "") -> Deferred[Any]:
         answer: Deferred[Any] = Deferred()
         self.asked.append((address, request, answer))
         return answer
 
-    def forget(self, address: Address, lane: str) -> None:
-        self.forgotten.append((address, lane))
+    def forget(self, address: Address, line: str) -> None:
+        self.forgotten.append((address, line))
 
-    def watch(self, lane: str, lost: Callable[[], None]) -> None:
-        self.watched[lane] = lost
+    def watch(self, line: str, lost: Callable[[], None]) -> None:
+        self.watched[line] = lost
 
 
 class ApiWorld(World):

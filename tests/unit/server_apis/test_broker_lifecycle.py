@@ -34,17 +34,17 @@ class Channel:
         self.answers = list(answers)
         self.asked: list[Any] = []
         self.timeouts: list[float | None] = []
-        self.lanes: list[str] = []
+        self.lines: list[str] = []
         self.changed: Callable[[], None] = lambda: None
 
-    def watch(self, lane: str, changed: Callable[[], None]) -> None:
-        assert lane == "heartbeat"
+    def watch(self, line: str, changed: Callable[[], None]) -> None:
+        assert line == "heartbeat"
         self.changed = changed
 
-    def ask(self, request: Any, *, timeout: float | None = None, lane: str = "") -> Deferred[Any]:
+    def ask(self, request: Any, *, timeout: float | None = None, line: str = "") -> Deferred[Any]:
         self.asked.append(request)
         self.timeouts.append(timeout)
-        self.lanes.append(lane)
+        self.lines.append(line)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         result = answer(request)
         return failed(result) if isinstance(result, BaseException) else ready(result)
@@ -104,8 +104,8 @@ def test_it_registers_is_let_in_and_goes_on_with_heartbeats() -> None:
     assert registration.log_dirs == [DIRECTORY]
     assert [(e.name, e.host, e.port) for e in registration.listeners] == [("PLAINTEXT", "host7", 9092)]
     assert {request.broker_epoch for request in story.channel.asked[1:]} == {5}
-    # On a lane of their own, and with time for a second one in the same session.
-    assert set(story.channel.lanes) == {"heartbeat"}
+    # On a line of their own, and with time for a second one in the same session.
+    assert set(story.channel.lines) == {"heartbeat"}
     assert set(story.channel.timeouts) == {4.5}
     assert story.epochs == [5]
 

@@ -201,7 +201,7 @@ def test_what_another_try_does_not_mend_is_told_at_once(broker: ApiWorld) -> Non
 
 def test_nobody_waits_for_the_answer_of_a_leader_that_is_none_any_more(broker: ApiWorld) -> None:
     broker.quorum.leader_id = 1
-    outcome = Outcome(broker.services.controller_channel.ask(heartbeat(), lane="heartbeat"))
+    outcome = Outcome(broker.services.controller_channel.ask(heartbeat(), line="heartbeat"))
     elected(broker, 2)
     assert [address for address, _, _ in broker.others.asked] == [ONE, TWO]
     assert broker.others.forgotten == [(ONE, "controller heartbeat")]

@@ -42,9 +42,9 @@ class Wires:
         self.answers: list[Deferred[Message]] = []
 
     def ask(
-        self, address: Address, request: Message, *, timeout: float | None = None, lane: str = ""
+        self, address: Address, request: Message, *, timeout: float | None = None, line: str = ""
     ) -> Deferred[Message]:
-        self.asked.append((address, request, timeout, lane))
+        self.asked.append((address, request, timeout, line))
         self.answers.append(Deferred())
         return self.answers[-1]
 
@@ -84,8 +84,8 @@ def markers_answer(*rows: tuple[int, TopicPartition, int]) -> marking.WriteTxnMa
 def test_a_broker_is_asked_at_the_listener_for_brokers_with_a_limit() -> None:
     wires = Wires()
     marker_requests(wires.others()).add(2, Sent().errand(5, T1, U0, T0))
-    ((address, request, timeout, lane),) = wires.asked
-    assert (address, timeout, lane) == (Address("in2", 9002), TIMEOUT_SECONDS, "markers")
+    ((address, request, timeout, line),) = wires.asked
+    assert (address, timeout, line) == (Address("in2", 9002), TIMEOUT_SECONDS, "markers")
     (row,) = request.markers
     assert (row.producer_id, row.coordinator_epoch, row.transaction_version) == (5, 7, 2)
     assert [(topic.name, topic.partition_indexes) for topic in row.topics] == [("t", [0, 1]), ("u", [0])]

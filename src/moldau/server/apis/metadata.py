@@ -156,7 +156,7 @@ def _create_and_respond(
 
     channel = context.services.controller_channel
     if context.services.authorization is None:
-        channel.ask(creation, timeout=_CREATION_SECONDS, lane=FORWARDING).then(created)
+        channel.ask(creation, timeout=_CREATION_SECONDS, line=FORWARDING).then(created)
     else:
         # In the client's name: what it may not do, this node does not do for it.
         version = CreateTopicsRequest.MAX_VERSION
