@@ -198,6 +198,24 @@ def test_proofs_that_are_none(change: Callable[[bytes], bytes]) -> None:
         conversation(change)
 
 
+@pytest.mark.parametrize(
+    ("binding", "right"), [(b"c=biws", True), (b"c=eSws", False), (b"c=", False), (b"x=biws", False)]
+)
+def test_a_proof_is_about_the_binding_of_the_first_message(binding: bytes, right: bool) -> None:
+    broker = server()
+    challenge = now(broker.answer(b"n,,n=jan,r=nonce")).token
+    final = binding + b",r=nonceof-the-broker"
+    spoken = b",".join((b"n=jan,r=nonce", challenge, final))
+    mine = client_key("sha256", salted_password("sha256", b"secret", SALT, 4096))
+    proof = exclusive_or(mine, keyed("sha256", hashed("sha256", mine), spoken))
+    message = final + b",p=" + to_base64(proof).encode()
+    if right:
+        assert now(broker.answer(message)).identity == Identity(user("jan"))
+    else:
+        with pytest.raises(AuthenticationFailed, match=INVALID):
+            broker.answer(message)
+
+
 def test_a_nonce_may_stand_before_itself() -> None:
     """As librdkafka has it before version 2.1."""
     broker = server()

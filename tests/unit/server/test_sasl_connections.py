@@ -189,6 +189,8 @@ def test_other_requests_end_the_connection(secured: Secured, stage: str, what: s
 def test_long_frames_of_strangers_are_not_read(serve: Serve) -> None:
     secured = Secured(serve, **{"sasl.server.max.receive.size": "1000"})
     client = secured.client()
+    # Well before it would be closed for taking too long.
+    client.socket.settimeout(20)
     client.socket.sendall(struct.pack(">i", 1001))
     assert client.ended()
     # Afterwards they are.
