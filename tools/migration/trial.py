@@ -99,10 +99,14 @@ class Outcome(NamedTuple):
 
 
 def compare(
-    bootstrap: str, cases: Cases, libraries: tuple[Library, Library], attempt: Callable[[Library, str, str, Case], Any]
+    bootstrap: str,
+    cases: Cases,
+    libraries: tuple[Library, Library],
+    attempt: Callable[[Library, str, str, Case], Any],
+    alone: bool = False,
 ) -> dict[str, Outcome]:
-    """Every case with both. Their topics are made and filled beforehand, by us."""
-    kind = libraries[0].package.__name__
+    """Every case with both. Their topics are made and filled beforehand, by us. `alone`: one after the other."""
+    kind = f"{libraries[0].package.__name__}{'-alone' if alone else ''}"
     names = {(case, lib.suffix): f"{kind}-{n}-{lib.suffix}" for n, case in enumerate(cases) for lib in libraries}
     fill(bootstrap, list(names.values()))
 
@@ -115,7 +119,7 @@ def compare(
         )
 
     # Nearly all of their time is waiting, and none looks at what belongs to another.
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(1 if alone else _AT_ONCE) as pool:
         return dict(zip(cases, pool.map(outcome, cases), strict=True))
 
 
