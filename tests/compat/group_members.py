@@ -160,11 +160,12 @@ class AioMember(Member):
         asyncio.run(self._consume())
 
     async def _consume(self) -> None:
-        ledger, name = self.ledger, self.name
+        ledger, name, leaving = self.ledger, self.name, self._stop
 
         class Listener(aiokafka.ConsumerRebalanceListener):  # type: ignore[misc]
             async def on_partitions_assigned(self, assigned: Any) -> None:
-                ledger.assigned(name, [each.partition for each in assigned])
+                if not leaving.is_set():
+                    ledger.assigned(name, [each.partition for each in assigned])
 
             async def on_partitions_revoked(self, revoked: Any) -> None:
                 ledger.revoked(name, [each.partition for each in revoked])
@@ -185,6 +186,8 @@ class AioMember(Member):
                 for records in (await consumer.getmany(timeout_ms=100, max_records=500)).values():
                     ledger.record((each.partition, each.offset) for each in records)
         finally:
+            # It tells no listener that it leaves, and others have its share before it has ended.
+            ledger.gone(name)
             await consumer.stop()
 
 
