@@ -68,7 +68,10 @@ class ClientQuotas:
 
     def throttle_ms(self, connection: Connection, key: int, response: Any) -> int:
         """Counts what a request came to; how long its client is to wait."""
-        if key in _OF_BROKERS or connection.principal is THIS_NODE or connection.is_follower:
+        if key in _OF_BROKERS or connection.principal is THIS_NODE:
+            return 0
+        # No follower produces: whoever does has only said to be one.
+        if connection.is_follower and key != ApiKey.PRODUCE:
             return 0
         wait = 0.0
         if key == ApiKey.PRODUCE:

@@ -149,6 +149,24 @@ def test_who_fetches_too_much_waits_and_gets_no_more_than_a_sample(node: InProce
     assert fetch(node, "rivers", replica=2).throttle_time_ms == 0
 
 
+def test_who_has_said_to_be_a_broker_is_held_to_what_he_produces(node: InProcessNode) -> None:
+    node.create_topic("rivers")
+    limit(node, {"client-id": "test"}, producer_byte_rate=1000)
+    wire = Wire()
+    connection = node._connect(wire)
+    asked = FetchPartition(partition=0, partition_max_bytes=100)
+    topics = [FetchTopic(topic="rivers", partitions=[asked])]
+    for request, version in (
+        (FetchRequest(replica_id=2, max_wait_ms=0, min_bytes=0, max_bytes=100, topics=topics), 12),
+        (produce_request("rivers", 100_000), 9),
+    ):
+        assert not wire.paused
+        frame = request_frame(request, version)
+        connection.frame(memoryview(frame), 0, len(frame))
+    assert len(wire.sent) == 2
+    assert wire.paused
+
+
 def test_who_costs_too_much_time_waits_no_longer_than_a_sample(node: InProcessNode) -> None:
     limit(node, {"client-id": "test"}, request_percentage=0.000001)
     answer = node.ask(MetadataRequest(topics=[]), 9, MetadataResponse)
