@@ -10,10 +10,10 @@ from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, at_l
 from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import DONE, FAILED, Failure
 from moldau.cli.placement import changed, current, without
-from moldau.cli.quantities import counted, format_size, parse_size
 from moldau.cli.reassignment import carry_out
 from moldau.cli.table import note, print_json, print_table
 from moldau.errors import KafkaError
+from moldau.quantities import counted, format_size, parse_size
 
 if TYPE_CHECKING:
     from moldau.client.admin import BrokerDescription, ClusterDescription, LogDirectory

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, at_least, key_value
 from moldau.cli.connection import add_connection, connect
-from moldau.cli.quantities import counted, format_size
 from moldau.cli.quorum import quorum_json
 from moldau.cli.table import print_json, print_table
 from moldau.errors import MoldauError
+from moldau.quantities import counted, format_size
 
 if TYPE_CHECKING:
     from moldau.client.admin import ClusterDescription, LogDirectory

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from moldau.cli.arguments import checked, key_value
 from moldau.cli.failure import USAGE, Failure
-from moldau.cli.quantities import parse_duration
+from moldau.quantities import parse_duration
 
 if TYPE_CHECKING:
     from moldau.client.cluster import Cluster

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, BinaryIO
 from moldau.cli.arguments import at_least, checked
 from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import DONE, Failure
-from moldau.cli.moments import HELP, AtOffset, AtTime, FromEnd, Moment, Word, parse_moment
 from moldau.cli.progress import Progress
 from moldau.cli.record_output import PLACEHOLDERS, Formatter, formatter, unescape
 from moldau.cli.table import note
 from moldau.errors import KafkaError
+from moldau.moments import HELP, AtOffset, AtTime, FromEnd, Moment, Word, parse_moment
 from moldau.types import TopicPartition
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from moldau.cli.connection import add_connection, connect
 from moldau.cli.explain_isr import configure_isr
 from moldau.cli.explain_quorum import configure_quorum
 from moldau.cli.explain_transaction import configure_transaction
-from moldau.cli.group_diagnosis import diagnose, print_findings
 from moldau.cli.group_history import last_change
-from moldau.cli.group_positions import group_positions, total_lag
-from moldau.cli.quantities import counted, format_time, parse_duration
-from moldau.cli.table import print_json
+from moldau.cli.table import print_findings, print_json
+from moldau.diagnosis.groups import diagnose
+from moldau.diagnosis.positions import group_positions, total_lag
+from moldau.quantities import counted, format_time, parse_duration
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -7,23 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from moldau.cli.arguments import add_json, add_subcommand
 from moldau.cli.connection import add_connection, connect
-from moldau.cli.failure import Failure
-from moldau.cli.group_diagnosis import print_findings
-from moldau.cli.isr_diagnosis import Sight, diagnose_isr
-from moldau.cli.quantities import counted
-from moldau.cli.table import print_json
-from moldau.errors import ErrorCode, KafkaError, MoldauError
+from moldau.cli.table import print_findings, print_json
+from moldau.diagnosis.isr import diagnose_isr
+from moldau.diagnosis.sight import look
+from moldau.quantities import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from moldau.client.admin import BrokerDescription, LogDirectory
     from moldau.client.admin.pages import PartitionOnPage
-    from moldau.client.admin.replicas import Reassignment
-    from moldau.client.cluster import Cluster
-
-# One broker that does not answer is a finding, and should not hold up the others.
-_LOOK_SECONDS = 4.0
 
 
 def configure_isr(commands: Any) -> None:
@@ -74,78 +64,3 @@ def _json(each: PartitionOnPage) -> dict[str, Any]:
         "last_known_elr": list(each.last_known_eligible or ()),
         "offline": list(each.offline),
     }
-
-
-def look(cluster: Cluster, topic: str) -> Sight:
-    from moldau.client.admin import ConfigResource, ConfigSource, ResourceType, describe_cluster, describe_configs
-    from moldau.client.admin.throttles import RECEIVING, SENDING
-
-    partitions = _partitions(cluster, topic)
-    brokers = {broker.id: broker for broker in cluster.run(describe_cluster()).brokers}
-    names = ["min.insync.replicas", "unclean.leader.election.enable", SENDING, RECEIVING]
-    values = {
-        each.name: each for each in cluster.run(describe_configs(ConfigResource(ResourceType.TOPIC, topic), names))
-    }
-    holders = {broker for each in partitions for broker in each.replicas}
-    disks = _disks(cluster, (brokers[broker] for broker in sorted(holders & brokers.keys())))
-    # Last: a broker answers in order, and this it may have to wait for.
-    moves = _moves(cluster, topic)
-    return Sight(
-        topic,
-        partitions,
-        brokers,
-        disks,
-        moves or {},
-        min_insync=int((values["min.insync.replicas"].value if "min.insync.replicas" in values else None) or 1),
-        unclean_allowed="unclean.leader.election.enable" in values
-        and values["unclean.leader.election.enable"].value == "true",
-        controller_answers=moves is not None,
-        throttled=any(name in values and values[name].source is ConfigSource.TOPIC for name in (SENDING, RECEIVING)),
-    )
-
-
-def _partitions(cluster: Cluster, topic: str) -> list[PartitionOnPage]:
-    from moldau.client.admin.pages import describe_page
-
-    found: list[PartitionOnPage] = []
-    begin: tuple[str, int] | None = None
-    while True:
-        page = cluster.run(describe_page([topic], begin=begin))
-        for each in page.topics:
-            if each.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                raise Failure(f"There is no topic {topic!r}.")
-            if each.error is not ErrorCode.NONE:
-                raise KafkaError(each.error, f"Topic {topic!r}: {each.error.text}")
-            found += each.partitions
-        begin = page.next
-        if begin is None:
-            return found
-
-
-def _disks(cluster: Cluster, brokers: Iterable[BrokerDescription]) -> dict[int, Sequence[LogDirectory]]:
-    """By broker; nothing of one that does not say."""
-    from moldau.client.admin import describe_log_dirs
-
-    asked = {
-        broker.id: cluster.begin(describe_log_dirs([broker.id]), timeout=_LOOK_SECONDS)
-        for broker in brokers
-        if not broker.fenced
-    }
-    found: dict[int, Sequence[LogDirectory]] = {}
-    for broker, waiter in asked.items():
-        try:
-            found[broker] = waiter.wait(_LOOK_SECONDS + 1.0)
-        except MoldauError:
-            continue
-    return found
-
-
-def _moves(cluster: Cluster, topic: str) -> dict[int, Reassignment] | None:
-    """None if no controller answers."""
-    from moldau.client.admin.replicas import list_reassignments
-
-    try:
-        found = cluster.run(list_reassignments(), timeout=_LOOK_SECONDS)
-    except MoldauError:
-        return None
-    return {where.partition: move for where, move in found.items() if where.topic == topic}

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from moldau.cli.arguments import add_json, add_subcommand, add_subcommands
 from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import DONE, FAILED
-from moldau.cli.group_positions import Position, group_positions, total_lag
-from moldau.cli.quantities import counted
 from moldau.cli.reset_offsets import configure_reset
 from moldau.cli.table import note, print_json, print_table
+from moldau.diagnosis.positions import Position, group_positions, total_lag
 from moldau.errors import KafkaError
+from moldau.quantities import counted
 
 if TYPE_CHECKING:
     from moldau.client.admin.groups import GroupDescription, MemberDescription

@@ -12,8 +12,8 @@ from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, at_l
 from moldau.cli.connection import add_connection, client_properties
 from moldau.cli.failure import DAMAGED, DONE, FAILED, USAGE, Failure
 from moldau.cli.progress import Progress
-from moldau.cli.quantities import format_size
 from moldau.cli.table import note, print_json, print_table
+from moldau.quantities import format_size
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

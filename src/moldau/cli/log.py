@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from moldau.cli.arguments import add_subcommand, add_subcommands
 from moldau.cli.failure import DAMAGED, DONE
 from moldau.cli.log_verify import VERIFY_EPILOG, configure_verify, verify
-from moldau.cli.quantities import counted, format_size, format_time
 from moldau.cli.table import note, print_json_line, print_table
+from moldau.quantities import counted, format_size, format_time
 
 if TYPE_CHECKING:
     from moldau.cli.dump.content import Decoder

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from moldau.cli.failure import DAMAGED, DONE, Failure
 from moldau.cli.progress import Progress
-from moldau.cli.quantities import counted, format_size
 from moldau.cli.table import note, print_json, print_table
+from moldau.quantities import counted, format_size
 from moldau.runtime.disk import DiskFile, RealDisk
 from moldau.types import TopicPartition
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, key_value
 from moldau.cli.failure import FAILED, Failure
-from moldau.cli.quantities import counted
 from moldau.cli.table import note, print_json
+from moldau.quantities import counted
 
 if TYPE_CHECKING:
     from moldau.spark.pipeline import Pipeline

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
-from moldau.cli.quantities import counted, format_size, format_time
 from moldau.cli.table import print_table
+from moldau.quantities import counted, format_size, format_time
 
 if TYPE_CHECKING:
     from moldau.spark.pipeline import Pipeline

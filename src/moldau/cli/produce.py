@@ -13,11 +13,11 @@ from moldau.cli.arguments import at_least, checked, key_value
 from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import DONE, INTERRUPTED, Failure
 from moldau.cli.progress import Progress
-from moldau.cli.quantities import parse_duration, parse_size
 from moldau.cli.record_input import FORMATS, InputError, Parser, read_pieces
 from moldau.cli.record_output import unescape
 from moldau.cli.table import note, print_json
 from moldau.errors import ErrorCode, KafkaError
+from moldau.quantities import parse_duration, parse_size
 
 if TYPE_CHECKING:
     from moldau.client.producer.topic_writer import TopicWriter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from time import monotonic
 
-from moldau.cli.quantities import counted, format_size
+from moldau.quantities import counted, format_size
 
 _INTERVAL = 0.2
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, at_least, checked
 from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import USAGE, Failure
-from moldau.cli.quantities import format_time
 from moldau.cli.table import print_json, print_table
 from moldau.errors import ErrorCode, KafkaError, MoldauError
+from moldau.quantities import format_time
 from moldau.types import ZERO_UUID, Uuid, uuid_from_text, uuid_to_text
 
 if TYPE_CHECKING:

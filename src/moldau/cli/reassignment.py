@@ -16,9 +16,9 @@ from moldau.cli.arguments import add_json, add_subcommand, at_least, checked
 from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import DONE, FAILED, USAGE, Failure
 from moldau.cli.placement import Placement, changed, current, spread
-from moldau.cli.quantities import counted, format_size, parse_size
 from moldau.cli.table import note, print_json, print_table
 from moldau.errors import KafkaError
+from moldau.quantities import counted, format_size, parse_size
 from moldau.types import TopicPartition
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from moldau.cli.quantities import parse_time
 from moldau.errors import MoldauError
+from moldau.quantities import parse_time
 
 _CHUNK: Final = 256 * 1024
 

@@ -8,8 +8,8 @@ from base64 import b64encode
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from moldau.cli.quantities import format_time
 from moldau.errors import MoldauError
+from moldau.quantities import format_time
 
 if TYPE_CHECKING:
     from moldau.client.consumer.fetched import ConsumerRecord

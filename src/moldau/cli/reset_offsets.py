@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from moldau.cli.arguments import add_json, add_subcommand, checked
 from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import DONE, FAILED, Failure
-from moldau.cli.moments import AtOffset, AtTime, Moment, Word, parse_moment
 from moldau.cli.table import note, print_json, print_table
 from moldau.errors import KafkaError
+from moldau.moments import parse_moment
 from moldau.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def configure_reset(commands: Any) -> None:
 
 def _reset(options: Namespace) -> int:
     from moldau.client.admin.groups import commit_positions, committed_positions
+    from moldau.client.admin.resets import moved_to, shifted
 
     with connect(options) as cluster:
         committed = {where: each.offset for where, each in cluster.run(committed_positions(options.group)).items()}
@@ -56,9 +57,9 @@ def _reset(options: Namespace) -> int:
         if not partitions:
             raise Failure(f"The group {options.group} has committed nothing; name the topics with --topic.")
         if options.shift is None:
-            wanted = _moved_to(cluster, partitions, options.to)
+            wanted = cluster.run(moved_to(partitions, options.to))
         else:
-            wanted = _shifted(cluster, partitions, committed, options.shift)
+            wanted = cluster.run(shifted(partitions, committed, options.shift))
         outcomes: Mapping[TopicPartition, KafkaError | None] = {}
         if not options.dry_run:
             outcomes = cluster.run(commit_positions(options.group, wanted))
@@ -111,51 +112,3 @@ def _chosen(cluster: Cluster, words: Sequence[str]) -> list[TopicPartition]:
                 raise Failure(f"{name} has no partition {number!r}.")
             chosen.append(TopicPartition(name, int(number)))
     return sorted(set(chosen))
-
-
-def _bounds(cluster: Cluster, partitions: Sequence[TopicPartition], moment: int) -> dict[TopicPartition, int]:
-    from moldau.client.admin import list_offsets
-
-    offsets = {}
-    for where, found in cluster.run(list_offsets(dict.fromkeys(partitions, moment))).items():
-        if isinstance(found, KafkaError):
-            raise found
-        offsets[where] = found.offset
-    return offsets
-
-
-def _moved_to(cluster: Cluster, partitions: Sequence[TopicPartition], moment: Moment) -> dict[TopicPartition, int]:
-    from moldau.client.admin import EARLIEST, LATEST
-
-    match moment:
-        case Word.EARLIEST:
-            return _bounds(cluster, partitions, EARLIEST)
-        case Word.LATEST:
-            return _bounds(cluster, partitions, LATEST)
-        case AtTime(milliseconds):
-            found = _bounds(cluster, partitions, milliseconds)
-            # Nothing is that young: the group goes on with what comes next.
-            young = [where for where, offset in found.items() if offset < 0]
-            return {**found, **_bounds(cluster, young, LATEST)} if young else found
-        case AtOffset(offset):
-            return _within(cluster, dict.fromkeys(partitions, offset))
-        case _:
-            raise Failure("This moment cannot be reset to.")
-
-
-def _shifted(
-    cluster: Cluster, partitions: Sequence[TopicPartition], committed: Mapping[TopicPartition, int], shift: int
-) -> dict[TopicPartition, int]:
-    missing = [str(where) for where in partitions if committed.get(where, -1) < 0]
-    if missing:
-        raise Failure(f"Nothing is committed for {', '.join(missing)}, so there is nothing to shift.")
-    return _within(cluster, {where: committed[where] + shift for where in partitions})
-
-
-def _within(cluster: Cluster, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-    """An offset before the start or after the end becomes the start or the end."""
-    from moldau.client.admin import EARLIEST, LATEST
-
-    starts = _bounds(cluster, list(wanted), EARLIEST)
-    ends = _bounds(cluster, list(wanted), LATEST)
-    return {where: min(max(offset, starts[where]), ends[where]) for where, offset in wanted.items()}

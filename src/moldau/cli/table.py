@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from moldau.diagnosis.findings import Finding
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, indent: str = "") -> None:
@@ -48,3 +51,10 @@ def _text(value: object) -> str:
         return ",".join(str(item) for item in value) or "-"
     # A line break inside a cell would break the table.
     return str(value).replace("\n", " ")
+
+
+def print_findings(findings: Sequence[Finding]) -> None:
+    for finding in findings:
+        print(f"- {finding.fact}")
+        if finding.advice is not None:
+            print(f"  -> {finding.advice}")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, checked
 from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import USAGE, Failure
-from moldau.cli.quantities import format_time, parse_duration
 from moldau.cli.table import print_json, print_table
+from moldau.quantities import format_time, parse_duration
 
 if TYPE_CHECKING:
     from moldau.client.admin.tokens import TokenDescription

@@ -14,11 +14,11 @@ from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, at_l
 from moldau.cli.connection import SettingOrConnection, add_connection, connect
 from moldau.cli.elections import configure_elect_leaders
 from moldau.cli.failure import DONE, FAILED, Failure
-from moldau.cli.quantities import counted
 from moldau.cli.reassignment import configure_reassign
 from moldau.cli.table import note, print_json, print_table
 from moldau.cli.topic_offsets import configure_delete_records, configure_offsets
 from moldau.errors import ErrorCode, KafkaError
+from moldau.quantities import counted
 from moldau.types import ZERO_UUID, uuid_to_text
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, at_least, checked
 from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import DONE, FAILED, Failure
-from moldau.cli.quantities import format_time, parse_duration
 from moldau.cli.table import note, print_json, print_table
 from moldau.errors import KafkaError
+from moldau.quantities import format_time, parse_duration
 from moldau.types import TopicPartition
 
 if TYPE_CHECKING:

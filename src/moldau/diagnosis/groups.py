@@ -7,30 +7,14 @@ positions a moment later.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from moldau.cli.group_positions import Position, total_lag
-from moldau.cli.quantities import counted
+from moldau.diagnosis.findings import Finding, some
+from moldau.diagnosis.positions import Position, total_lag
+from moldau.quantities import counted
 
 if TYPE_CHECKING:
     from moldau.client.admin.groups import GroupDescription, MemberDescription
-
-# So many partitions or members are named; the rest is counted.
-_NAMED = 5
-
-
-class Finding(NamedTuple):
-    """Something that holds, and what to do about it if something is to be done."""
-
-    fact: str
-    advice: str | None = None
-
-
-def print_findings(findings: Sequence[Finding]) -> None:
-    for finding in findings:
-        print(f"- {finding.fact}")
-        if finding.advice is not None:
-            print(f"  -> {finding.advice}")
 
 
 def diagnose(
@@ -213,12 +197,6 @@ def _names(positions: Sequence[Position]) -> str:
 
 def _who(members: Sequence[MemberDescription]) -> str:
     return some([f"{member.member_id} ({member.host.removeprefix('/')})" for member in members])
-
-
-def some(texts: Sequence[str]) -> str:
-    """The first of them, and how many more."""
-    shown = ", ".join(texts[:_NAMED])
-    return shown if len(texts) <= _NAMED else f"{shown} and {len(texts) - _NAMED} more"
 
 
 def _duration(seconds: float) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from moldau.cli.group_diagnosis import diagnose
-from moldau.cli.group_positions import Position
 from moldau.client.admin.groups import GroupDescription, MemberDescription
+from moldau.diagnosis.groups import diagnose
+from moldau.diagnosis.positions import Position
 from moldau.types import TopicPartition
 
 ZERO, ONE = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from time import time
 
-from moldau.cli.quantities import parse_duration, parse_time
+from moldau.quantities import parse_duration, parse_time
 
 HELP = "earliest, latest, an OFFSET, @MILLISECONDS, an ISO time, or a duration ago such as 15m"
 

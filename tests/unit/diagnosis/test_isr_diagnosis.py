@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from moldau.cli.isr_diagnosis import Sight, diagnose_isr
 from moldau.client.admin import BrokerDescription, LogDirectory, ReplicaOnDisk
 from moldau.client.admin.pages import PartitionOnPage
 from moldau.client.admin.replicas import Reassignment
+from moldau.diagnosis.isr import diagnose_isr
+from moldau.diagnosis.sight import Sight
 from moldau.errors import ErrorCode, KafkaError
 from moldau.types import TopicPartition
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moldau.cli.moments import AtOffset, AtTime, Word, parse_moment
-from moldau.cli.quantities import counted, format_size, format_time, parse_duration, parse_size, parse_time
+from moldau.moments import AtOffset, AtTime, Word, parse_moment
+from moldau.quantities import counted, format_size, format_time, parse_duration, parse_size, parse_time
 
 
 @pytest.mark.parametrize(

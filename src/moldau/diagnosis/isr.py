@@ -6,33 +6,14 @@ A pure function of what can be seen from outside: the partitions, the brokers, w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from moldau.cli.group_diagnosis import Finding, some
-from moldau.cli.quantities import counted
+from moldau.diagnosis.findings import Finding, some
+from moldau.diagnosis.sight import Sight
+from moldau.quantities import counted
 
 if TYPE_CHECKING:
-    from moldau.client.admin import BrokerDescription, LogDirectory
     from moldau.client.admin.pages import PartitionOnPage
-    from moldau.client.admin.replicas import Reassignment
-
-
-@dataclass(slots=True, frozen=True)
-class Sight:
-    """What was seen of a topic and of those who hold it."""
-
-    topic: str
-    partitions: Sequence[PartitionOnPage]
-    brokers: Mapping[int, BrokerDescription]
-    # Log directories of brokers that answered.
-    disks: Mapping[int, Sequence[LogDirectory]]
-    moves: Mapping[int, Reassignment] = field(default_factory=dict)
-    min_insync: int = 1
-    unclean_allowed: bool = False
-    throttled: bool = False
-    # Without one, what is seen may be what was: nobody could change it.
-    controller_answers: bool = True
 
 
 def diagnose_isr(sight: Sight) -> list[Finding]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from moldau.cli.explain_quorum import Voter, diagnose_quorum, diagnose_silence
-from moldau.cli.group_diagnosis import Finding
 from moldau.cli.quorum import since
 from moldau.client.admin.quorum import ControllerEndpoint, QuorumDescription, QuorumReplica
+from moldau.diagnosis.findings import Finding
+from moldau.diagnosis.quorum import Voter, diagnose_quorum, diagnose_silence
 
 NOW = 1_000_000
 
