@@ -7,7 +7,6 @@ comes back it takes its old place under a new member id, and no rebalance is nee
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from moldau.coordinator.group.classic_group import ClassicGroup, ClassicState
@@ -20,7 +19,7 @@ from moldau.coordinator.group.classic_rebalance import (
 from moldau.coordinator.group.classic_records import group_record, new_group_record
 from moldau.coordinator.group.consumer_group import ConsumerGroup
 from moldau.coordinator.group.consumer_records import group_tombstones
-from moldau.coordinator.group.requests import RequestInfo, append_error
+from moldau.coordinator.group.requests import RequestInfo
 from moldau.coordinator.shard import CoordinatorRecord, Outcome, Result, decided
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
@@ -74,7 +73,7 @@ class ClassicJoin:
         result = self._join(group, joining)
         if existing is not None or result is not NOTHING:
             return result
-        return Result([*records, new_group_record(group)], None, replay=False, done=_answer_failure(joining))
+        return Result([*records, new_group_record(group)], None, replay=False)
 
     def _join(self, group: ClassicGroup, joining: Joining) -> Outcome[None]:
         request = joining.request
@@ -144,8 +143,7 @@ class ClassicJoin:
             joining.protocols,
         )
         member.is_new = True
-        if group.is_in(ClassicState.PREPARING_REBALANCE) and group.previous_state == ClassicState.EMPTY:
-            group.member_added = True
+        group.member_added = True
         group.add(member, joining.answer)
         self._rebalance.extend_session(group, member, NEW_MEMBER_TIMEOUT_MS)
         return self._rebalance.rebalance_or_complete(group, f"{member_id} joins ({joining.reason})", joining.now_ms)
@@ -187,6 +185,7 @@ class ClassicJoin:
         request, old_leader = joining.request, group.leader
         instance_id = request.group_instance_id
         assert instance_id is not None
+        assert old_leader is not None
         before = group.members[old_id]
         undo = (before.protocols, before.rebalance_timeout_ms, before.session_timeout_ms)
         member = group.replace_static(instance_id, old_id, new_id)
@@ -203,29 +202,23 @@ class ClassicJoin:
             return (yield from decided(self._rebalance.prepare(group, reason, joining.now_ms)))
 
         def done(error: KafkaError | None) -> Work[None]:
+            if member.join_answer is not joining.answer:
+                # It has been answered meanwhile: the instance came back once more, was removed, or has joined with
+                # the others. What stands now is not this request's to take back.
+                return
             if error is not None:
                 group.update(member, *undo, None)
                 group.replace_static(instance_id, new_id, old_id)
                 self._rebalance.extend_session(group, member)
-                if not joining.answer.settled:
-                    joining.refuse(append_error(error))
             elif joining.info.api_version >= _SKIP_ASSIGNMENT_SINCE:
                 roster = yield from group.roster(new_id)
                 group.complete_join(member, group.joined(new_id, roster, skip=bool(roster)))
             else:
                 # Told the old leader's id, a leader does not take itself for the leader and does not assign anew.
                 response = group.joined(new_id)
-                response.leader = old_leader or ""
+                response.leader = old_leader
                 group.complete_join(member, response)
 
         assignments = {each.member_id: each.assignment for each in group.members.values()}
         record = yield from group_record(group, assignments)
         return Result([record], None, replay=False, done=done)
-
-
-def _answer_failure(joining: Joining) -> Callable[[KafkaError | None], None]:
-    def done(error: KafkaError | None) -> None:
-        if error is not None and not joining.answer.settled:
-            joining.refuse(append_error(error))
-
-    return done

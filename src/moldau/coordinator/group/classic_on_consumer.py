@@ -117,8 +117,7 @@ class ClassicOnConsumer:
             if stays:
                 self._sessions.extend_session(group_id, member)
                 self._sessions.await_sync(group_id, member)
-            if not joining.answer.settled:
-                joining.answer.resolve(response)
+            joining.answer.resolve(response)
 
         return Result(records, None, replay=stays, done=done)
 
@@ -143,10 +142,9 @@ class ClassicOnConsumer:
     def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest) -> Result[HeartbeatResponse]:
         member, _ = self._member(group, request.member_id, request.group_instance_id, request.generation_id)
         self._sessions.extend_session(group.group_id, member)
-        behind = (
-            member.epoch < group.epoch
-            or member.state == MemberState.UNREVOKED_PARTITIONS
-            or (member.state == MemberState.UNRELEASED_PARTITIONS and not group.waits_for_others(member))
+        # Whoever still has something to give up is at an older epoch, too.
+        behind = member.epoch < group.epoch or (
+            member.state == MemberState.UNRELEASED_PARTITIONS and not group.waits_for_others(member)
         )
         if behind:
             self._sessions.await_rejoin(group.group_id, member)

@@ -113,6 +113,7 @@ class ClassicRebalance:
         group.transition_to(ClassicState.PREPARING_REBALANCE, now_ms)
         logger.info("the group %s rebalances after generation %d: %s", group.group_id, group.generation, reason)
         if initial:
+            group.member_added = False
             delay = self.config.group_initial_rebalance_delay_ms
             self._delay_initial(group.group_id, delay, max(group.rebalance_timeout_ms - delay, 0))
             return NOTHING

@@ -258,10 +258,9 @@ class TransactionShard:
         def done(error: KafkaError | None) -> None:
             if result.done is not None:
                 result.done(error)
-            # Also after an error: the record may be in the log though nobody could wait for its commit.
-            current = self._transactions.get(transactional_id)
-            if current is not None and current.state.is_prepared:
-                self._prepared(self.partition, self.epoch, transactional_id)
+            # Also after an error: the record may be in the log though nobody could wait for its commit. Whether it is
+            # is found out by whoever is told.
+            self._prepared(self.partition, self.epoch, transactional_id)
 
         return result._replace(done=done)
 
