@@ -143,7 +143,8 @@ class Appends:
         def judged(valid: ValidBatch | None, error: BaseException | None) -> None:
             try:
                 if valid is None:
-                    raise error if error is not None else KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+                    assert error is not None
+                    raise error
                 if guard is not None:
                     guard()
                 info = partition.append_prepared(valid, self._acks)

@@ -80,7 +80,7 @@ class Fetcher:
 
     def wake(self) -> None:
         """Something may be fetched now: asks for it as soon as the answer to the last request is dealt with."""
-        if not self._busy and not self.closed:
+        if not self._busy:
             self._cancel_timer()
             self._timer = self._fetchers.loop.call_later(0, self._send)
 
@@ -93,7 +93,7 @@ class Fetcher:
 
     def _send(self) -> None:
         self._timer = None
-        if self.closed or self._busy:
+        if self.closed:
             return
         now = self._fetchers.clock.monotonic()
         if now < self._resume_at:

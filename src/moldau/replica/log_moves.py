@@ -154,7 +154,7 @@ class LogMoves:
                 self._copy_in_worker(move)
                 return
             while future.log_end_offset < source.log_end_offset:
-                _copy(future, _portion(move))
+                _copy(source, future, _portion(move))
         if not move.forced:
             self._force(move)
         elif source.topic_partition in self._busy or not self._logs.retirement.is_free(source.topic_partition):
@@ -164,10 +164,10 @@ class LogMoves:
             self._exchange(move)
 
     def _copy_in_worker(self, move: _Move) -> None:
-        future, portion = move.future, _portion(move)
+        source, future, portion = move.source, move.future, _portion(move)
 
         def copied(size: int | None, error: BaseException | None) -> None:
-            if error is not None and move.source.durability.cuts != move.cuts:
+            if error is not None and source.durability.cuts != move.cuts:
                 # A follower's log was cut while it was read: what was read is nothing, and all is copied anew.
                 self._step(move)
                 return
@@ -182,7 +182,7 @@ class LogMoves:
             else:
                 self._step(move)
 
-        self._runtime.workers.submit(lambda: _copy(future, portion), copied)
+        self._runtime.workers.submit(lambda: _copy(source, future, portion), copied)
 
     def _force(self, move: _Move) -> None:
         commit, announce = move.future.commit(), self._logs.futures.announce(move.future)
@@ -250,9 +250,13 @@ def _portion(move: _Move) -> FileSlice | int:
     return records if isinstance(records, FileSlice) else source.log_end_offset
 
 
-def _copy(future: Log, portion: FileSlice | int) -> int:
+def _copy(source: Log, future: Log, portion: FileSlice | int) -> int:
     if isinstance(portion, int):
         future.local.skip_to(portion)
         return 0
-    data = memoryview(portion.read())
+    try:
+        data = memoryview(portion.read())
+    except OSError as error:
+        # Of the two disks it is this one.
+        raise StorageError(source.directory.parent, f"Reading {source.topic_partition}", error) from error
     return future.append_as_follower(data, 0, len(data)).bytes

@@ -202,7 +202,9 @@ def test_a_log_cut_while_it_moves(world):
     world.runtime.workers = held
     world.written = 12
     world.write(4)
+    before = content(world.log)
     world.until(lambda: world.log.directory.parent == target)
+    assert content(world.log) == before
     world.check()
 
 
@@ -469,5 +471,77 @@ def test_only_little_is_copied_on_the_loop_at_the_end(world, monkeypatch):
     assert (world.log.directory.parent, len(holding.jobs)) == (home, 1)
     world.runtime.workers = workers
     holding.run()
+    world.until(lambda: world.log.directory.parent == target)
+    world.check()
+
+
+def test_what_little_is_left_is_copied_in_the_turn_of_the_exchange(world):
+    """Nobody writes in between: so it ends, however much is written."""
+    world.write(20)
+    target = world.target
+    workers, world.runtime.workers = world.runtime.workers, Holding()
+    holding = world.runtime.workers
+    world.move(target)
+    copy, copied = holding.jobs.pop()
+    copied(copy(), None)
+    force, forced = holding.jobs.pop()
+    world.write(30)
+    forced(force(), None)
+    assert world.log.directory.parent == target
+    world.runtime.workers = workers
+    world.check()
+
+
+def large(world, count):
+    """Batches of which a portion holds one."""
+    for _ in range(count):
+        data = memoryview(bytearray(batch(b"v" * 100_000)))
+        world.log.append_as_leader(data, 0, len(data), world.node.node.replicas.get("topic", 0).leader_epoch)
+        world.log.local.advance_high_watermark(world.log.log_end_offset)
+
+
+def content(log):
+    return b"".join(segment.open_file().read(0, segment.size) for segment in log.segments)
+
+
+def test_a_source_that_cannot_be_read_is_the_disk_that_failed(world):
+    world.write(20)
+    home, target = world.log.directory.parent, world.target
+    world.runtime.disk.fault = lambda operation, path: (
+        OSError(errno.EIO, "Input/output error")
+        if operation == "read" and path.startswith(f"{home}/topic-0/")
+        else None
+    )
+    world.move(target)
+    logs = world.node.node.logs
+    world.until(lambda: not all(directory.is_online for directory in logs.directories))
+    assert (logs.is_online(home), logs.is_online(target)) == (False, True)
+    assert not logs.futures.logs
+
+
+def test_a_beginning_deleted_before_it_is_copied_is_left_out(world):
+    large(world, 6)
+    target = world.target
+    world.runtime.workers, held = Holding(), world.runtime.workers
+    world.move(target)
+    world.runtime.workers.jobs, jobs = [], list(world.runtime.workers.jobs)
+    world.log.local.advance_log_start(4)
+    world.runtime.workers = held
+    ((job, done),) = jobs
+    done(job(), None)
+    world.until(lambda: world.log.directory.parent == target)
+    assert (world.log.log_start_offset, world.log.log_end_offset) == (4, 6)
+    assert len(content(world.log)) < 250_000
+
+
+def test_little_is_copied_by_a_worker_too_before_it_is_forced(world):
+    world.write(3)
+    target = world.target
+    world.runtime.workers, held = Holding(), world.runtime.workers
+    world.move(target)
+    (move,) = world.node.node.services.log_moves._moves.values()
+    assert (move.forced, move.future.log_end_offset, len(world.runtime.workers.jobs)) == (False, 0, 1)
+    jobs, world.runtime.workers = world.runtime.workers, held
+    jobs.run()
     world.until(lambda: world.log.directory.parent == target)
     world.check()

@@ -227,3 +227,27 @@ def test_the_command_on_nothing(tmp_path):
 
 
 assert Compression.ZSTD == 4  # the batches of `data` go through every codec
+
+
+def test_an_index_that_points_behind_the_log_and_a_log_that_ends_too_early(data):
+    """Where the log is damaged it is told where; that its indexes know more is no other damage."""
+    index, log = files(data, ".index")[-1], files(data, ".log")[-1]
+    size = log.stat().st_size
+    index.write_bytes(index.read_bytes().rstrip(b"\0") + pack(">ii", 900, size + 1000))
+    report = check(data)
+    assert [problem for problem in report.problems if "behind the end" in problem] == [
+        f"{index.name} points to position {size + 1000}, behind the end of the log"
+    ]
+    flip(log, 100)
+    report = check(data)
+    assert any(problem.startswith(f"{log.name} is damaged from position") for problem in report.problems)
+    assert not any("behind the end" in problem for problem in report.problems)
+
+
+@pytest.mark.parametrize("name", ["node.log", f"{0:020d}.index", f"{7:020d}.snapshot"])
+def test_a_data_directory_is_told_from_a_log_by_its_segments(data, name):
+    """Somebody keeps the node's output beside its data; or left a single file of a log there."""
+    (data / name).touch()
+    assert [log.path for log in find_logs(RealDisk(), str(data))] == [str(data / "orders-0")]
+    alone = find_logs(RealDisk(), str(data / "orders-0"))
+    assert [(log.path, log.recovery_point) for log in alone] == [(str(data / "orders-0"), None)]

@@ -140,3 +140,15 @@ def test_what_nobody_wants_to_know_is_not_reported(reason: str) -> None:
     stage.check()
     stage.schedule.run_for(5)
     assert stage.asked == []
+
+
+def test_what_has_come_right_by_itself_is_not_reported() -> None:
+    stage = Stage()
+    stage.check()
+    stage.known = dict.fromkeys(stage.known, HERE)
+    stage.schedule.run_for(5)
+    assert stage.asked == []
+    stage.known[1] = LOST
+    stage.check()
+    stage.schedule.run_for(1)
+    assert stage.reported() == [(HERE, 1)], "and what comes up later is"
