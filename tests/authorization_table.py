@@ -143,6 +143,10 @@ def _produce(version: int, *, transactional: bool = False) -> Callable[[Target],
     return fields
 
 
+def _share_states(row: dict[str, Any]) -> Callable[[Target], dict[str, Any]]:
+    return lambda target: {"group_id": GROUP, "topics": [{"topic_id": target.topic_ids[TOPIC], "partitions": [row]}]}
+
+
 def _fetch(version: int, replica: int = -1) -> Callable[[Target], dict[str, Any]]:
     def fields(target: Target) -> dict[str, Any]:
         rows = [{"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1000}]
@@ -491,6 +495,46 @@ CASES: Final = (
         },
         "ALTER CLUSTER",
         "WRITE TOPIC absent",
+    ),
+    case(
+        K.INITIALIZE_SHARE_GROUP_STATE,
+        0,
+        "CLUSTER_ACTION CLUSTER",
+        _share_states({"partition": 0, "state_epoch": 1, "start_offset": 0}),
+        "READ GROUP readers, READ TOPIC orders",
+        whole=False,
+    ),
+    case(
+        K.READ_SHARE_GROUP_STATE,
+        0,
+        "CLUSTER_ACTION CLUSTER",
+        _share_states({"partition": 0, "leader_epoch": 0}),
+        "READ GROUP readers, READ TOPIC orders",
+        whole=False,
+    ),
+    case(
+        K.WRITE_SHARE_GROUP_STATE,
+        1,
+        "CLUSTER_ACTION CLUSTER",
+        _share_states({"partition": 0, "state_epoch": 1, "leader_epoch": 0, "start_offset": 0}),
+        "READ GROUP readers, READ TOPIC orders",
+        whole=False,
+    ),
+    case(
+        K.READ_SHARE_GROUP_STATE_SUMMARY,
+        1,
+        "CLUSTER_ACTION CLUSTER",
+        _share_states({"partition": 0, "leader_epoch": 0}),
+        "READ GROUP readers, READ TOPIC orders",
+        whole=False,
+    ),
+    case(
+        K.DELETE_SHARE_GROUP_STATE,
+        0,
+        "CLUSTER_ACTION CLUSTER",
+        _share_states({"partition": 0}),
+        "READ GROUP readers, READ TOPIC orders",
+        whole=False,
     ),
     case(
         K.TXN_OFFSET_COMMIT,

@@ -23,6 +23,7 @@ from moldau.config.settings.network import NetworkSettings
 from moldau.config.settings.quorum import QuorumSettings
 from moldau.config.settings.replication import ReplicationSettings
 from moldau.config.settings.security import OF_A_MECHANISM, SecuritySettings
+from moldau.config.settings.share import ShareCoordinatorSettings
 from moldau.config.topic import LogConfig, check_together
 
 T = TypeVar("T")
@@ -34,6 +35,7 @@ TABLES: Final = (
     ReplicationSettings,
     CoordinatorSettings,
     SecuritySettings,
+    ShareCoordinatorSettings,
 )
 BROKER_SETTINGS: Final[Mapping[str, Setting[Any]]] = {
     **settings_of(*TABLES),
@@ -62,7 +64,13 @@ _HOUR = 60 * _MINUTE
 
 
 class BrokerConfig(
-    QuorumSettings, NetworkSettings, LogSettings, ReplicationSettings, CoordinatorSettings, SecuritySettings
+    QuorumSettings,
+    NetworkSettings,
+    LogSettings,
+    ReplicationSettings,
+    CoordinatorSettings,
+    SecuritySettings,
+    ShareCoordinatorSettings,
 ):
     """Immutable; a change of dynamic settings makes another one (see `with_dynamic`)."""
 

@@ -14,6 +14,7 @@ from moldau.config.settings.network import NetworkSettings
 from moldau.config.settings.quorum import QuorumSettings
 from moldau.config.settings.replication import ReplicationSettings
 from moldau.config.settings.security import SecuritySettings
+from moldau.config.settings.share import ShareCoordinatorSettings
 from moldau.config.topic import TOPIC_SETTINGS
 
 BROKER_SECTIONS: Final = (
@@ -22,6 +23,7 @@ BROKER_SECTIONS: Final = (
     ("Logs", LogSettings),
     ("Replication and quotas", ReplicationSettings),
     ("Groups, offsets, transactions", CoordinatorSettings),
+    ("States of share groups", ShareCoordinatorSettings),
     ("Security", SecuritySettings),
 )
 

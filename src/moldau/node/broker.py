@@ -7,6 +7,8 @@ from typing import Final
 
 from moldau.config.listeners import Endpoint
 from moldau.coordinator.group.coordinator import GroupCoordinator
+from moldau.coordinator.share.coordinator import ShareCoordinator
+from moldau.coordinator.share.settings import ShareCoordinatorSettings
 from moldau.coordinator.txn.coordinator import TransactionCoordinator
 from moldau.coordinator.txn.settings import TransactionSettings
 from moldau.deferred import Deferred, mapped
@@ -24,8 +26,9 @@ from moldau.server.coordinator_leadership import CoordinatorLeadership
 from moldau.server.coordinator_log import CoordinatorLog
 from moldau.server.fetch_sessions import FetchSessions
 from moldau.server.housekeeping import Housekeeping
-from moldau.server.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from moldau.server.internal_topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from moldau.server.other_brokers import OtherBrokers
+from moldau.server.share.persister import SharePersister
 from moldau.server.txn_markers import TransactionMarkers
 from moldau.server.txn_partitions import TransactionPartitions
 from moldau.slicing import Work
@@ -108,6 +111,18 @@ class Broker:
             self.groups.patterns.select,
             slicer,
         )
+        self.share_states = ShareCoordinator(
+            ShareCoordinatorSettings.of(config), coordinator_log, loop, clock, coordinator_log.delete_before, slicer
+        )
+        self.share_persister = SharePersister(
+            config.node_id,
+            self.share_states,
+            lambda: metadata.image,
+            lambda: services.create_internal_topic(SHARE_GROUP_STATE),
+            loop,
+            clock,
+            brokers,
+        )
         self.cleaner = LogCleaner(lambda: services.config, logs, self.upkeep, runtime, slicer)
         self.housekeeping = Housekeeping(config, logs, self.upkeep, self.replicas, self.cleaner, runtime)
         services.replicas = self.replicas
@@ -116,6 +131,7 @@ class Broker:
         services.groups = self.groups
         services.transactions = self.transactions
         services.transaction_markers = self.transaction_markers
+        services.share_states, services.share_persister = self.share_states, self.share_persister
         services.transaction_partitions = TransactionPartitions(self.transactions, config, loop, brokers)
         services.log_moves = LogMoves(lambda: services.config, self.replicas, logs, self.cleaner.busy, runtime)
 
@@ -143,7 +159,11 @@ class Broker:
         yield
         leadership = CoordinatorLeadership(
             self._config.node_id,
-            {CONSUMER_OFFSETS: self.groups, TRANSACTION_STATE: self.transactions.runtime},
+            {
+                CONSUMER_OFFSETS: self.groups,
+                TRANSACTION_STATE: self.transactions.runtime,
+                SHARE_GROUP_STATE: self.share_states,
+            },
             self.replicas,
         )
         self._metadata.add_publisher(leadership)

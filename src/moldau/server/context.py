@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from moldau.controller.controller import Controller
     from moldau.coordinator.group.coordinator import GroupCoordinator
     from moldau.coordinator.group.requests import RequestInfo, Visible
+    from moldau.coordinator.share.coordinator import ShareCoordinator
     from moldau.coordinator.txn.coordinator import TransactionCoordinator
     from moldau.deferred import Deferred
     from moldau.metadata.image import MetadataImage
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from moldau.server.controller_channel import ControllerChannel
     from moldau.server.fetch_sessions import FetchSessions
     from moldau.server.listener_tls import TlsListeners
+    from moldau.server.share.persister import SharePersister
     from moldau.server.txn_markers import TransactionMarkers
     from moldau.server.txn_partitions import TransactionPartitions
     from moldau.slicing import Slicer
@@ -70,6 +72,8 @@ class Services:
     transactions: TransactionCoordinator
     transaction_partitions: TransactionPartitions
     transaction_markers: TransactionMarkers
+    share_states: ShareCoordinator
+    share_persister: SharePersister
 
     def __init__(self) -> None:
         self.encoded_topics = EncodedTopics()

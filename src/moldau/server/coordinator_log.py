@@ -99,6 +99,12 @@ class CoordinatorLog:
     def max_batch_size(self, partition: TopicPartition) -> int:
         return self._get(partition).log.config.max_message_bytes
 
+    def delete_before(self, partition: TopicPartition, offset: int) -> None:
+        """Readers and followers begin at the offset from now on; whole segments before it are removed in time."""
+        held = self._get(partition)
+        held.check_leader(-1)
+        held.log.local.advance_log_start(min(offset, held.log.high_watermark))
+
     def watch(self, partition: TopicPartition, listener: Callable[[int], None]) -> None:
         self._replicas.watch(partition, listener)
 

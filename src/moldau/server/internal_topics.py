@@ -23,6 +23,7 @@ from moldau.protocol.messages.create_topics import (
 
 CONSUMER_OFFSETS: Final = "__consumer_offsets"
 TRANSACTION_STATE: Final = "__transaction_state"
+SHARE_GROUP_STATE: Final = "__share_group_state"
 
 _TIMEOUT_MS: Final = 10_000
 
@@ -69,6 +70,17 @@ def _definition(config: BrokerConfig, name: str) -> CreatableTopic:
             "cleanup.policy": "compact",
             "segment.bytes": str(config.offsets_topic_segment_bytes),
             "compression.type": "producer",
+        }
+    elif name == SHARE_GROUP_STATE:
+        partitions = config.share_coordinator_state_topic_num_partitions
+        replicas = config.share_coordinator_state_topic_replication_factor
+        # Nothing is compacted and nothing expires: the coordinator deletes what stands before its last snapshots.
+        settings = {
+            "cleanup.policy": "delete",
+            "compression.type": "producer",
+            "segment.bytes": str(config.share_coordinator_state_topic_segment_bytes),
+            "min.insync.replicas": str(config.share_coordinator_state_topic_min_isr),
+            "retention.ms": "-1",
         }
     else:
         partitions = config.transaction_state_log_num_partitions

@@ -74,11 +74,7 @@ def test_kafkas_own_file_is_accepted():
 def test_settings_without_effect_are_told():
     remarks = BrokerConfig.parse(parse_properties(STOCK)).remarks
     # Threads stand there, too, but as many as there would be anyway.
-    assert [remark.split()[0] for remark in remarks] == [
-        "num.recovery.threads.per.data.dir",
-        "share.coordinator.state.topic.replication.factor",
-        "share.coordinator.state.topic.min.isr",
-    ]
+    assert [remark.split()[0] for remark in remarks] == ["num.recovery.threads.per.data.dir"]
     assert BrokerConfig.parse({"quota.window.num": "5", "ssl.keystore.location": "/k"}).remarks == ()
     assert BrokerConfig.parse({"rsm.config.bucket": "b"}).remarks == (
         "rsm.config.bucket has no effect here: it belongs to a Kafka plugin",

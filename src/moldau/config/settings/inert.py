@@ -69,6 +69,7 @@ INERT: Final[tuple[Setting[Any], ...]] = (
         ("num.replica.alter.log.dirs.threads", optional(INT), None),
         ("group.coordinator.threads", INT, 4, at_least(1)),
         ("group.coordinator.background.threads", INT, 2, at_least(1)),
+        ("share.coordinator.threads", INT, 1, at_least(1)),
         ("group.consumer.assignor.offload.enable", BOOLEAN, True, None, CLUSTER_WIDE),
     ),
     *_because(
@@ -143,6 +144,10 @@ INERT: Final[tuple[Setting[Any], ...]] = (
         ("controller.socket.timeout.ms", INT, 30_000),
     ),
     *_because(
+        "what the share coordinator has decided it writes at once",
+        ("share.coordinator.append.linger.ms", INT, -1, at_least(-1)),
+    ),
+    *_because(
         "share groups are not built",
         ("group.share.session.timeout.ms", INT, 45_000, at_least(1)),
         ("group.share.min.session.timeout.ms", INT, 45_000, at_least(1)),
@@ -168,18 +173,6 @@ INERT: Final[tuple[Setting[Any], ...]] = (
         ("group.share.assignor.offload.enable", BOOLEAN, True, None, CLUSTER_WIDE),
         ("group.share.persister.class.name", STRING,
             "org.apache.kafka.server.share.persister.DefaultStatePersister"),
-        ("share.coordinator.state.topic.num.partitions", INT, 50, at_least(1)),
-        ("share.coordinator.state.topic.replication.factor", SHORT, 3, at_least(1)),
-        ("share.coordinator.state.topic.min.isr", SHORT, 2, at_least(1)),
-        ("share.coordinator.state.topic.segment.bytes", INT, 100 << 20, at_least(1)),
-        ("share.coordinator.state.topic.compression.codec", INT, 0),
-        ("share.coordinator.state.topic.prune.interval.ms", INT, 5 * 60_000, at_least(1)),
-        ("share.coordinator.snapshot.update.records.per.snapshot", INT, 500, between(0, 500)),
-        ("share.coordinator.cold.partition.snapshot.interval.ms", INT, 5 * 60_000, at_least(1)),
-        ("share.coordinator.threads", INT, 1, at_least(1)),
-        ("share.coordinator.load.buffer.size", INT, 5 << 20, at_least(1)),
-        ("share.coordinator.append.linger.ms", INT, -1, at_least(-1)),
-        ("share.coordinator.write.timeout.ms", INT, 5000, at_least(1)),
     ),
     *_because(
         "streams groups are not built",

@@ -1,7 +1,7 @@
-"""FindCoordinator (key 10): which broker looks after a group or a transactional id.
+"""FindCoordinator (key 10): which broker looks after a group, a transactional id, or the state of a share partition.
 
 Versions: 0 knows groups only, 1 adds the type and a message, 3 is flexible, 4 asks for several keys at once, 5 may
-answer that a transaction must be aborted, 6 knows share groups.
+answer that a transaction must be aborted, 6 knows the states of share groups, whose keys are group:topic id:partition.
 
 The coordinator of an id is the leader of one partition of an internal topic, found by Kafka's hash. The topic is
 created when it is first asked for; the answer waits for it, so that a client need not ask again.
@@ -18,13 +18,15 @@ from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 from moldau.security.acl import Operation
-from moldau.server.authorization import GROUP, TRANSACTIONAL_ID, Denied, refusal
+from moldau.server.authorization import GROUP, TRANSACTIONAL_ID, Denied, refusal, require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
-from moldau.server.internal_topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from moldau.server.internal_topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from moldau.slicing import Work, distinct, run_whole
+from moldau.types import uuid_from_text
 
-_TOPICS: Final = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE}
+_SHARE: Final = 2
+_TOPICS: Final = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE, _SHARE: SHARE_GROUP_STATE}
 
 
 class _Found(NamedTuple):
@@ -45,11 +47,20 @@ def find_coordinator(
         denied, refused = Denied(context, Operation.DESCRIBE, GROUP), _Found(refusal(GROUP).code)
     elif request.key_type == 1:
         denied, refused = Denied(context, Operation.DESCRIBE, TRANSACTIONAL_ID), _Found(refusal(TRANSACTIONAL_ID).code)
+    elif request.key_type == _SHARE:
+        if context.version >= 6:
+            require_cluster(context, Operation.CLUSTER_ACTION)
+        else:
+            topic = None
     if topic is None:
         unknown = _Found(ErrorCode.INVALID_REQUEST, f"The coordinator type {request.key_type} is not known.")
         return (yield from _response(context.version, keys, lambda _: unknown))
 
+    malformed = _Found(ErrorCode.INVALID_REQUEST, "A share partition is named group:topic id:partition.")
+
     def find(key: str) -> _Found:
+        if request.key_type == _SHARE and not _is_share_partition(key):
+            return malformed
         return refused if key in denied else _find(context, topic, key)
 
     if context.services.metadata.image.topics.get(topic) is not None:
@@ -68,6 +79,16 @@ def find_coordinator(
 
     context.services.create_internal_topic(topic).then(created)
     return answer
+
+
+def _is_share_partition(key: str) -> bool:
+    # A group may have colons in its name.
+    group, topic_id, partition = ("", "", *key.rsplit(":", 2))[-3:]
+    try:
+        uuid_from_text(topic_id)
+        return bool(group) and int(partition) >= 0
+    except ValueError:
+        return False
 
 
 def _find(context: RequestContext, topic: str, key: str) -> _Found:

@@ -78,6 +78,13 @@ from moldau.server.apis.remove_raft_voter import REMOVE_RAFT_VOTER
 from moldau.server.apis.renew_delegation_token import RENEW_DELEGATION_TOKEN
 from moldau.server.apis.sasl_authenticate import SASL_AUTHENTICATE
 from moldau.server.apis.sasl_handshake import SASL_HANDSHAKE
+from moldau.server.apis.share_group_state import (
+    DELETE_SHARE_GROUP_STATE,
+    INITIALIZE_SHARE_GROUP_STATE,
+    READ_SHARE_GROUP_STATE,
+    READ_SHARE_GROUP_STATE_SUMMARY,
+    WRITE_SHARE_GROUP_STATE,
+)
 from moldau.server.apis.sync_group import SYNC_GROUP
 from moldau.server.apis.txn_offset_commit import TXN_OFFSET_COMMIT
 from moldau.server.apis.unregister_broker import UNREGISTER_BROKER
@@ -134,6 +141,11 @@ BROKER_APIS: Final[tuple[Api, ...]] = (
     LIST_TRANSACTIONS,
     CONSUMER_GROUP_HEARTBEAT,
     CONSUMER_GROUP_DESCRIBE,
+    INITIALIZE_SHARE_GROUP_STATE,
+    READ_SHARE_GROUP_STATE,
+    WRITE_SHARE_GROUP_STATE,
+    DELETE_SHARE_GROUP_STATE,
+    READ_SHARE_GROUP_STATE_SUMMARY,
     LIST_CONFIG_RESOURCES,
     DESCRIBE_TOPIC_PARTITIONS,
     forwarded(DESCRIBE_QUORUM),
