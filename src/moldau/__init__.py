@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from moldau.client.serializer import Deserializer as Deserializer
     from moldau.client.serializer import JsonSerializer as JsonSerializer
     from moldau.client.serializer import Serializer as Serializer
+    from moldau.client.share.acknowledgements import AcknowledgeType as AcknowledgeType
+    from moldau.client.share.acquired import ShareRecord as ShareRecord
+    from moldau.client.share.face import KafkaShareConsumer as KafkaShareConsumer
     from moldau.client.structs import ConsumerGroupMetadata as ConsumerGroupMetadata
     from moldau.client.structs import OffsetAndMetadata as OffsetAndMetadata
     from moldau.client.structs import OffsetAndTimestamp as OffsetAndTimestamp
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _WHERE = {
+    "AcknowledgeType": "moldau.client.share.acknowledgements",
     "AsyncConsumerRebalanceListener": "moldau.client.consumer.rebalancing",
     "ConsumerRebalanceListener": "moldau.client.consumer.rebalancing",
     "ConsumerRecord": "moldau.client.consumer.fetched",
@@ -43,11 +47,13 @@ _WHERE = {
     "Deserializer": "moldau.client.serializer",
     "JsonSerializer": "moldau.client.serializer",
     "KafkaProducer": "moldau.client.producer.face",
+    "KafkaShareConsumer": "moldau.client.share.face",
     "OffsetAndMetadata": "moldau.client.structs",
     "OffsetAndTimestamp": "moldau.client.structs",
     "OffsetSpec": "moldau.client.admin.objects",
     "RecordMetadata": "moldau.client.producer.delivery",
     "Serializer": "moldau.client.serializer",
+    "ShareRecord": "moldau.client.share.acquired",
     "TopicPartition": "moldau.types",
     "TopicPartitionReplica": "moldau.client.structs",
 }

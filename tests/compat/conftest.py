@@ -19,6 +19,8 @@ from java_tools import ApacheKafka, KafkaTools, find_libs
 from node_process import NodeProcess, StartNode
 
 from clients import CLIENTS, Client
+from moldau.client.cluster import Cluster
+from moldau.protocol.api import ApiKey
 
 ON_KAFKA = os.environ.get("MOLDAU_COMPAT_BROKER") == "kafka"
 ELSEWHERE = os.environ.get("MOLDAU_COMPAT_BOOTSTRAP")
@@ -119,6 +121,49 @@ def bootstrap(request: pytest.FixtureRequest) -> str:
         return ELSEWHERE
     node: NodeProcess | ApacheKafka = request.getfixturevalue("apache_kafka" if ON_KAFKA else "broker")
     return node.bootstrap
+
+
+# Share groups: locks that a test can wait for, and members that are missed soon.
+SHARE_GROUPS = {
+    "group.share.min.record.lock.duration.ms": "1000",
+    "group.share.min.heartbeat.interval.ms": "200",
+    "group.share.heartbeat.interval.ms": "500",
+    "group.share.min.session.timeout.ms": "2000",
+    "group.share.session.timeout.ms": "6000",
+    "share.coordinator.state.topic.num.partitions": "3",
+}
+
+
+@pytest.fixture(scope="session")
+def share_bootstrap(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A broker with share groups, for all tests of these."""
+    if ELSEWHERE:
+        yield ELSEWHERE
+        return
+    node: NodeProcess | ApacheKafka
+    if ON_KAFKA:
+        libs = find_libs()
+        if isinstance(libs, str):
+            pytest.skip(libs)
+        one = dict.fromkeys(
+            (f"share.coordinator.state.topic.{name}" for name in ("replication.factor", "min.isr")), "1"
+        )
+        settings = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "4"}
+        settings |= {"transaction.state.log.num.partitions": "4", **NO_RETENTION, **SHARE_GROUPS, **one}
+        node = ApacheKafka(KafkaTools(libs), tmp_path_factory.mktemp("kafka-share") / "data", settings)
+        node.format("compatibilitycompatibi", alone=True)
+        node.start()
+        yield node.bootstrap
+        node.kill()
+        return
+    with Cluster(request.getfixturevalue("bootstrap")) as cluster:
+        if not cluster.versions().offers(ApiKey.SHARE_FETCH):
+            pytest.skip("the node has no share groups")
+    node = NodeProcess(tmp_path_factory.mktemp("share") / "data", {**NO_RETENTION, **SHARE_GROUPS})
+    _running.append(node)
+    yield node.bootstrap
+    _running.remove(node)
+    node.kill()
 
 
 @pytest.fixture(params=CLIENTS, ids=lambda kind: kind.name)

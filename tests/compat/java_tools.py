@@ -141,10 +141,11 @@ class ApacheKafka:
     def address(self, listener: str) -> str:
         return f"127.0.0.1:{self._ports[listener]}"
 
-    def format(self, cluster_id: str, *more: str) -> None:
+    def format(self, cluster_id: str, *more: str, alone: bool = False) -> None:
+        """`alone`: with all that it has by itself."""
         # Features that a node here does not have keep it from starting on the same files: it says so and stops.
-        without = ["eligible.leader.replicas.version=0"]
-        if self.tools.release >= (4, 2):
+        without = [] if alone else ["eligible.leader.replicas.version=0"]
+        if self.tools.release >= (4, 2) and not alone:
             without += ["share.version=0", "streams.version=0"]
         words = [word for feature in without for word in ("--feature", feature)]
         self.tools.run("StorageTool", "format", "-t", cluster_id, "-c", str(self.properties), *words, *more)

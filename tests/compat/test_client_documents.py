@@ -36,7 +36,8 @@ def node(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if EXAMPLE.search(page.read_text())], ids=lambda page: page.stem
 )
-def test_examples_do_what_the_page_says(node: str, page: Path, tmp_path: Path) -> None:
+def test_examples_do_what_the_page_says(request: pytest.FixtureRequest, page: Path, tmp_path: Path) -> None:
+    node = request.getfixturevalue("share_bootstrap" if page.stem == "share-consumer" else "node")
     for number, (example, printed) in enumerate(EXAMPLE.findall(page.read_text()), 1):
         code = example.replace("127.0.0.1:9092", node)
         command = [sys.executable, "-W", "error", "-c", code]

@@ -91,6 +91,10 @@ class IllegalOperation(IllegalStateError):
     """The settings of the client do not provide for this."""
 
 
+class WakeupError(NamedError):
+    """Another thread wanted a wait to end."""
+
+
 class NotAssignedError(IllegalStateError, ValueError, KeyError):
     """The partition is not assigned to this consumer. Elsewhere some methods raise the one of these, some the other."""
 

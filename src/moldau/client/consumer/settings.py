@@ -124,7 +124,7 @@ def fetch_options(config: Mapping[str, Any]) -> FetchOptions:
         sessions=config["enable_incremental_fetch_sessions"],
         reset=reset_policy(config["auto_offset_reset"]),
         preference=config["metadata_max_age_ms"] / 1000,
-        deserializers=_deserializers(config["key_deserializer"], config["value_deserializer"]),
+        deserializers=deserializers(config["key_deserializer"], config["value_deserializer"]),
     )
 
 
@@ -142,7 +142,7 @@ def group_options(config: Mapping[str, Any]) -> GroupOptions:
 Whole = Callable[[ConsumerRecord, Any], Any]
 
 
-def _deserializers(key: Any, value: Any) -> Deserializers:
+def deserializers(key: Any, value: Any) -> Deserializers:
     """Functions are called with the bytes alone; objects are told the topic and the record's headers as well."""
     of_key, of_value = _object(key), _object(value)
     functions = (None if of_key else key, None if of_value else value)
