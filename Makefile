@@ -10,7 +10,7 @@ SEEDS ?= 1:2001
 RESULTS ?= build/simulate.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast compat-java compat-kafka lint format bench bench-peers profile chaos simulate fuzz demo generate lock setup runtime spark clean
+.PHONY: help run test test-fast test-portable compat-java compat-kafka lint format bench bench-peers profile chaos simulate fuzz demo generate lock setup runtime spark clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -23,6 +23,9 @@ test: setup ## all tests, real clients and Spark included
 
 test-fast: setup ## unit tests only
 	@$(PYTEST) -q -m "not long" tests/unit $(ARGS)
+
+test-portable: setup ## the tests with real clients on nodes that ask with poll, as systems without epoll do
+	@MOLDAU_READINESS=poll $(PYTEST) -q -m "not long" tests/compat $(ARGS)
 
 compat-java: setup ## Apache Kafka's own tools and clients against ours, and mixed clusters (fetches Kafka's jars with Maven)
 	@MOLDAU_KAFKA_LIBS="$$(tools/fetch_kafka $(KAFKA))" && export MOLDAU_KAFKA_LIBS && \

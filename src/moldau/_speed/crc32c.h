@@ -59,9 +59,11 @@ static int crc32c_has_instruction(void)
     unsigned int a, b, c, d;
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_SSE4_2);
 }
-#elif defined(__GNUC__) && defined(__aarch64__) && defined(__linux__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#elif defined(__GNUC__) && defined(__aarch64__) && (defined(__linux__) || defined(__APPLE__)) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #include <arm_acle.h>
+#ifdef __linux__
 #include <sys/auxv.h>
+#endif
 #ifdef __clang__
 #define CRC32C_TARGET __attribute__((target("crc")))
 #else
@@ -71,7 +73,11 @@ static int crc32c_has_instruction(void)
 #define CRC32C_STEP1(crc, byte) __crc32cb((uint32_t)(crc), (byte))
 static int crc32c_has_instruction(void)
 {
+#ifdef __linux__
     return (getauxval(AT_HWCAP) & (1ul << 7)) != 0; /* HWCAP_CRC32 */
+#else
+    return 1; /* every one that macOS runs on has it */
+#endif
 }
 #endif
 

@@ -55,12 +55,18 @@ from moldau._speed.source cimport Source, skip_tags
 
 logger = logging.getLogger("moldau.runtime")
 
-cdef extern from "<sys/socket.h>" nogil:
+cdef extern from *:
+    """
+    #include <sys/socket.h>
+    #ifndef MSG_NOSIGNAL /* macOS; the interpreter ignores the signal anyway */
+    #define MSG_NOSIGNAL 0
+    #endif
+    """
     enum:
         MSG_DONTWAIT
         MSG_NOSIGNAL
-    ssize_t recv(int fd, void *to, size_t size, int flags)
-    ssize_t send(int fd, const void *data, size_t size, int flags)
+    ssize_t recv(int fd, void *to, size_t size, int flags) nogil
+    ssize_t send(int fd, const void *data, size_t size, int flags) nogil
 
 cdef extern from "<sys/uio.h>" nogil:
     struct iovec:
@@ -68,11 +74,9 @@ cdef extern from "<sys/uio.h>" nogil:
         size_t iov_len
     ssize_t pwritev(int fd, const iovec *parts, int count, int64_t position)
 
-cdef extern from "<sys/epoll.h>" nogil:
-    enum:
-        EPOLLIN
-
 cdef enum:
+    # As `runtime/readiness` calls it.
+    READABLE = 1
     # Connections that are read before any of them is answered.
     MOST_SLOTS = 64
     # Answers that one of them gets at once; the longest has the name of its topic in it, of 249 bytes at most.
@@ -125,7 +129,7 @@ cdef class Client:
 
 
 cdef class Express:
-    """Called with what epoll said; returns what it did not deal with."""
+    """Called with who is ready; returns what it did not deal with."""
 
     cdef dict clients
     cdef object shared
@@ -166,7 +170,7 @@ cdef class Express:
         for event in ready:
             fd, events = <tuple> event
             client = self.clients.get(fd)
-            if client is None or events != EPOLLIN:
+            if client is None or events != READABLE:
                 rest.append(event)
             else:
                 waiting.append(client)
@@ -180,7 +184,7 @@ cdef class Express:
                     self.slots[self.count].fd = client.fd
                     self.count += 1
                 else:
-                    rest.append((client.fd, EPOLLIN))
+                    rest.append((client.fd, READABLE))
             with nogil:
                 self.receive()
             # For those who were not read there was no room: they come next.

@@ -276,7 +276,7 @@ def _start_failure(error: OSError, config: BrokerConfig) -> Failure:
 
 def _node_count(text: str) -> int:
     if text == "auto":
-        return len(os.sched_getaffinity(0))
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return at_least(1)(text)
 
 

@@ -25,7 +25,7 @@ from moldau.deferred import Deferred
 from moldau.errors.named import IllegalStateError
 from moldau.links.errors import ConnectionFailed, RequestTimedOut
 from moldau.runtime.clock import SystemClock
-from moldau.runtime.network import EpollNetwork
+from moldau.runtime.network import TcpNetwork
 from moldau.runtime.reactor import Reactor
 from moldau.runtime.workers import ThreadWorkers
 
@@ -76,7 +76,7 @@ class Background:
         self.clock = SystemClock()
         self.forked = False
         self._workers = ThreadWorkers(self.loop.call_from_thread, threads=1)
-        self.network = EpollNetwork(self.loop, lambda: self._workers)
+        self.network = TcpNetwork(self.loop, lambda: self._workers)
         self._thread = threading.Thread(target=self.loop.run, name=f"{name}-{next(_numbers)}", daemon=True)
         self._waiting: set[Waiter[Any]] = set()
         self._in_child: list[Callable[[], None]] = []

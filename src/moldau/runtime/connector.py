@@ -6,12 +6,12 @@ import errno
 import os
 import socket
 from collections.abc import Callable
-from select import EPOLLOUT
 
 from moldau.runtime.buffers import ReceiveBuffers
 from moldau.runtime.channel import Channel, PlainChannel
 from moldau.runtime.ports import Tls, Workers
 from moldau.runtime.reactor import Reactor
+from moldau.runtime.readiness import WRITABLE
 from moldau.runtime.sockets import Candidate, addresses_of, plain_address
 from moldau.runtime.transport import FramedTransport
 
@@ -55,12 +55,13 @@ class Connector:
                 self._transport.abort(self._failure)
                 return
             family, address = self._candidates.pop(0)
-            connecting = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+            connecting = socket.socket(family, socket.SOCK_STREAM)
+            connecting.setblocking(False)
             connecting.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             code = connecting.connect_ex(address)
             if code in (0, errno.EINPROGRESS):
                 self._socket = connecting
-                self._loop.register(connecting.fileno(), self._on_event, EPOLLOUT)
+                self._loop.register(connecting.fileno(), self._on_event, WRITABLE)
                 self._transport.on_abandon(self._abandon)
                 return
             self._failure = os.strerror(code)

@@ -6,9 +6,33 @@ import errno
 import fcntl
 import mmap
 import os
+import sys
 from collections.abc import Sequence
 
 from moldau.types import Buffer
+
+# On macOS fsync leaves what it forces in the cache of the drive; this goes through to the platter.
+_FULL_SYNC: int = getattr(fcntl, "F_FULLFSYNC", 0)
+# Python lengthens a mapping in place where the system has mremap.
+_MAPS_RESIZE = sys.platform == "linux"
+
+
+def force(fd: int, *, everything: bool = False) -> None:
+    """What was written to `fd` is on the disk when this returns; with `everything` also what describes the file."""
+    if _FULL_SYNC:
+        try:
+            fcntl.fcntl(fd, _FULL_SYNC)
+            return
+        except ValueError:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF)) from None  # as fsync says it of a file that is closed
+        except OSError as error:
+            # Volumes of other systems (a network's, FAT) know only the weaker one.
+            if error.errno not in (errno.ENOTSUP, errno.ENOTTY, errno.EINVAL):
+                raise
+    if everything or not hasattr(os, "fdatasync"):
+        os.fsync(fd)
+    else:
+        os.fdatasync(fd)
 
 
 class DiskFile:
@@ -50,7 +74,7 @@ class DiskFile:
         os.ftruncate(self._fd, size)
 
     def sync(self) -> None:
-        os.fdatasync(self._fd)
+        force(self._fd)
 
     def fileno(self) -> int:
         return self._fd
@@ -87,6 +111,10 @@ class DiskMap:
             self._unmap()
             self._map_anew(0, size)
             return
+        if not _MAPS_RESIZE:
+            self._unmap()
+            self._map_anew(0, size)
+            return
         self._view.release()
         try:
             self._map.resize(size)
@@ -95,11 +123,12 @@ class DiskMap:
 
     def sync(self) -> None:
         if self._map is not None:
-            self._map.flush()  # for a shared mapping this is an fsync: the length of the file is safe, too
-            return
+            self._map.flush()
+            if not _FULL_SYNC:
+                return  # for a shared mapping that was an fsync: the length of the file is safe, too
         fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
         try:
-            os.fdatasync(fd)
+            force(fd)
         finally:
             os.close(fd)
 
@@ -189,7 +218,7 @@ class RealDisk:
     def sync_directory(self, path: str) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            os.fsync(fd)
+            force(fd, everything=True)
         finally:
             os.close(fd)
 

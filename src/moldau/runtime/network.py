@@ -6,7 +6,6 @@ import errno
 import logging
 import socket
 from collections.abc import Callable
-from select import EPOLLIN
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +15,7 @@ from moldau.runtime.channel import PlainChannel
 from moldau.runtime.connector import Connector
 from moldau.runtime.ports import KerberosAcceptor, Receiver, Runs, SocketOptions, Tls, TlsRules, Transport, Workers
 from moldau.runtime.reactor import Reactor, Timer
+from moldau.runtime.readiness import READABLE
 from moldau.runtime.sockets import listening_socket, plain_address
 from moldau.runtime.transport import FramedTransport
 
@@ -46,7 +46,7 @@ _HOW_TO_RAISE: Final = "raise the limit of open files (ulimit -n, or LimitNOFILE
 _DEFAULT_OPTIONS: Final = SocketOptions()
 
 
-class EpollNetwork:
+class TcpNetwork:
     def __init__(
         self, loop: Reactor, workers: Callable[[], Workers] | None = None, descriptors: int | None = None
     ) -> None:
@@ -194,7 +194,7 @@ class EpollNetwork:
 class TcpListener:
     def __init__(
         self,
-        network: EpollNetwork,
+        network: TcpNetwork,
         listening: socket.socket,
         accept: Callable[[Transport], Receiver | None],
         max_frame: int,
@@ -212,7 +212,7 @@ class TcpListener:
         self._exhausted = False
         self._paused = False
         self._closed = False
-        network.loop.register(listening.fileno(), self._on_event, EPOLLIN)
+        network.loop.register(listening.fileno(), self._on_event, READABLE)
 
     def pause(self) -> None:
         self._paused = True
@@ -234,7 +234,7 @@ class TcpListener:
 
     def _update_interest(self) -> None:
         if not self._closed:
-            self._network.loop.modify(self._socket.fileno(), EPOLLIN if self._accepting else 0)
+            self._network.loop.modify(self._socket.fileno(), READABLE if self._accepting else 0)
 
     @property
     def _accepting(self) -> bool:

@@ -7,15 +7,18 @@ that ten pipelined answers cost one system call. Interest in writing is asked fo
 from __future__ import annotations
 
 import errno
+import socket
 from collections.abc import Callable, Sequence
-from select import EPOLLOUT
-from socket import MSG_MORE
 from typing import Final
 
 from moldau.runtime.channel import Channel
 from moldau.runtime.ports import Chunk, FileSlice
 from moldau.runtime.reactor import Reactor
+from moldau.runtime.readiness import WRITABLE
 from moldau.types import Buffer
+
+# More follows at once: Linux then fills the packet. Elsewhere there is no such word.
+MSG_MORE: Final = getattr(socket, "MSG_MORE", 0)
 
 # What one connection may send in one turn, so that a fast reader of a huge answer does not hold up the rest.
 SEND_PER_TURN: Final = 2 * 1024 * 1024
@@ -90,7 +93,7 @@ class SendingSide:
             self._all_sent()
         elif not self._stalled:
             self._stalled = True
-            self._want(self._interest | EPOLLOUT)
+            self._want(self._interest | WRITABLE)
 
     def _want(self, interest: int) -> None:
         if interest != self._interest and self._fd >= 0:

@@ -1,4 +1,4 @@
-"""The loop: one thread, one epoll set, run to completion.
+"""The loop: one thread, one set of descriptors (`readiness`), run to completion.
 
 A turn: wait for events, serve each ready descriptor once, run what other threads handed in, the callbacks asked for
 with `call_soon` and the timers that are due, and last let everything that was queued for sending leave. Every step
@@ -19,7 +19,6 @@ from __future__ import annotations
 import heapq
 import logging
 import os
-import select
 import signal
 import threading
 import time
@@ -28,6 +27,8 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from math import inf
 from typing import Final, Protocol
+
+from moldau.runtime.readiness import READABLE, readiness
 
 logger = logging.getLogger("moldau.runtime")
 
@@ -81,7 +82,7 @@ class Reactor:
     def __init__(self, *, held_level: int = logging.WARNING) -> None:
         """`held_level` is how important it is that somebody held the loop for long."""
         self._held_level = held_level
-        self._epoll = select.epoll()
+        self._readiness = readiness()
         self._handlers: dict[int, Callable[[int], None]] = {}
         self._ready: list[Callable[[], None]] = []
         self._unflushed: list[Flushable] = []
@@ -93,8 +94,10 @@ class Reactor:
         self._from_threads: deque[Callable[[], None]] = deque()
         self._woken = False
         # A pipe, not an eventfd: the interpreter writes single bytes into it when a signal arrives.
-        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self.register(self._wake_read, self._on_wake, select.EPOLLIN)
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_read, False)
+        os.set_blocking(self._wake_write, False)
+        self.register(self._wake_read, self._on_wake, READABLE)
         self._signals: dict[int, object] = {}
         # Serves some of what is ready, and says what it has not.
         self.express: Express | None = None
@@ -152,7 +155,7 @@ class Reactor:
     def on_signal(self, numbers: Iterable[int], callback: Callable[[int], None]) -> None:
         """Calls `callback(number)` on the loop when one of the signals arrives. Main thread only, until `close`.
 
-        The wake-up descriptor closes the gap in which a signal arrives just before epoll starts to wait.
+        The wake-up descriptor closes the gap in which a signal arrives just before the loop starts to wait.
         """
         if threading.current_thread() is not threading.main_thread():
             raise RuntimeError("signals can be watched from the main thread only")
@@ -162,17 +165,17 @@ class Reactor:
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
 
     def register(self, fd: int, handler: Callable[[int], None], events: int) -> None:
-        self._epoll.register(fd, events)
+        self._readiness.register(fd, events)
         self._handlers[fd] = handler
 
     def modify(self, fd: int, events: int) -> None:
-        self._epoll.modify(fd, events)
+        self._readiness.modify(fd, events)
 
     def unregister(self, fd: int) -> None:
         del self._handlers[fd]
         if self.express is not None:
             self.express.remove(fd)
-        self._epoll.unregister(fd)
+        self._readiness.unregister(fd)
 
     def flush_later(self, sender: Flushable) -> None:
         """`sender.flush()` is called at the end of this turn."""
@@ -199,7 +202,7 @@ class Reactor:
             self._cancelled = 0
 
     def close(self) -> None:
-        if self._epoll.closed:
+        if self._readiness.closed:
             return
         if self._signals:
             signal.set_wakeup_fd(-1)
@@ -207,7 +210,7 @@ class Reactor:
                 signal.signal(number, previous)  # type: ignore[arg-type]
             self._signals.clear()
         self._handlers.clear()
-        self._epoll.close()
+        self._readiness.close()
         os.close(self._wake_read)
         # A thread that still calls must not write into whatever gets this number next.
         fd, self._wake_write = self._wake_write, -1
@@ -217,7 +220,7 @@ class Reactor:
 
     def _turn(self) -> None:
         handlers = self._handlers
-        ready = self._epoll.poll(self._wait_time(), EVENTS_PER_TURN)
+        ready = self._readiness.poll(self._wait_time(), EVENTS_PER_TURN)
         polled = now = time.monotonic()
         left = ready
         if self.express is not None and ready:

@@ -32,8 +32,9 @@ def listening_socket(host: str, port: int, options: SocketOptions) -> socket.soc
         family, address = socket.AF_INET6, ("::", port)
     else:
         family, address = socket.AF_INET, ("0.0.0.0", port)
-    listening = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+    listening = socket.socket(family, socket.SOCK_STREAM)
     try:
+        listening.setblocking(False)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1 if host else 0)

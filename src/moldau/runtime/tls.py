@@ -12,9 +12,9 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
-from select import EPOLLIN
 from typing import Final
 
+from moldau.runtime.readiness import READABLE
 from moldau.runtime.tls_context import Context
 from moldau.runtime.transport import FramedTransport
 from moldau.types import Buffer
@@ -226,7 +226,7 @@ class SecureTransport(FramedTransport):
     def _look(self) -> None:
         self._looking = False
         if self._may_look():
-            self.on_event(EPOLLIN)
+            self.on_event(READABLE)
 
     def _may_look(self) -> bool:
         if not self._delivering or self._fd < 0 or self._backlog is not None:

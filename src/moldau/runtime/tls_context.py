@@ -178,7 +178,15 @@ def _trust(context: ssl.SSLContext, trusted: str | None, *, accepting: bool) -> 
 
 @contextmanager
 def _in_memory(text: str) -> Iterator[str]:
-    """A file for those who read nothing else. Private keys are not written to a disk for that."""
+    """A file for those who read nothing else. On Linux private keys are not written to a disk for that."""
+    if not hasattr(os, "memfd_create"):
+        # Other systems have no such file: one that nobody else may read, gone as soon as it was read.
+        import tempfile
+
+        with tempfile.NamedTemporaryFile(prefix="pem", buffering=0) as file:
+            file.write(text.encode())
+            yield file.name
+        return
     descriptor = os.memfd_create("pem", os.MFD_CLOEXEC)
     try:
         data = text.encode()

@@ -13,11 +13,11 @@ import socket
 import ssl
 from collections import deque
 from collections.abc import Callable
-from select import EPOLLIN, EPOLLONESHOT, EPOLLOUT
 from typing import Final, TypeAlias
 
 from moldau.runtime.ports import Tls
 from moldau.runtime.reactor import Reactor, Timer
+from moldau.runtime.readiness import ONCE, READABLE, WRITABLE
 from moldau.runtime.tls import TlsChannel
 from moldau.runtime.tls_context import tls_reason
 from moldau.runtime.workers import ThreadWorkers
@@ -58,7 +58,7 @@ class Handshake:
         self._tls = tls
         self._done = done
         self._channel = TlsChannel(connected, tls.context, scratch, server_name=tls.server_name)
-        self._interest = EPOLLIN
+        self._interest = READABLE
         loop.register(connected.fileno(), self._on_event, self._interest)
         self._on_event(0)
 
@@ -85,7 +85,7 @@ class Handshake:
                 self._update_interest()
 
     def _update_interest(self) -> None:
-        interest = EPOLLIN | (EPOLLOUT if self._channel.wants_to_send else 0)
+        interest = READABLE | (WRITABLE if self._channel.wants_to_send else 0)
         if interest != self._interest:
             self._interest = interest
             self._loop.modify(self._socket.fileno(), interest)
@@ -170,7 +170,7 @@ class Admission:
         self._left = HANDSHAKE_BYTES
         self._deadline: Timer | None = admissions.loop.call_later(HANDSHAKE_SECONDS, self._expire)
         # Once, until it is asked for again: who has to wait for his turn does not wake the loop all the while.
-        admissions.loop.register(connected.fileno(), self._on_event, EPOLLIN | EPOLLONESHOT)
+        admissions.loop.register(connected.fileno(), self._on_event, READABLE | ONCE)
 
     @property
     def has_begun(self) -> bool:
@@ -257,12 +257,12 @@ class Admission:
 
     def _push(self) -> None:
         """Sends what is to be sent and waits for more; what the socket does not take goes before what comes later."""
-        waits = EPOLLIN | EPOLLONESHOT
+        waits = READABLE | ONCE
         if self._channel is not None:
             try:
                 self._channel.push()
             except BlockingIOError:
-                waits |= EPOLLOUT
+                waits |= WRITABLE
             except OSError as error:
                 self._failed(error.strerror or str(error))
                 return

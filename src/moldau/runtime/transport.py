@@ -22,7 +22,6 @@ import errno
 import logging
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
-from select import EPOLLERR, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLRDHUP
 from struct import Struct
 from typing import Final
 
@@ -34,6 +33,7 @@ from moldau.runtime.framing import deliver_frames
 from moldau.runtime.outgoing import SendingSide
 from moldau.runtime.ports import Chunk, Receiver
 from moldau.runtime.reactor import Reactor, Timer
+from moldau.runtime.readiness import FAILED, HUNG_UP, PEER_ENDED, READABLE, WRITABLE
 
 logger = logging.getLogger("moldau.runtime")
 
@@ -63,7 +63,7 @@ _PROBE: Final = 4096
 _TLS_HELLO: Final = b"\x16\x03"
 _SPEAKS_TLS: Final = "it speaks TLS, which this listener does not"
 
-_READ: Final = EPOLLIN | EPOLLRDHUP
+_READ: Final = READABLE | PEER_ENDED
 
 _length = Struct(">i").unpack_from
 
@@ -188,7 +188,7 @@ class FramedTransport(SendingSide):
             return
         self.flush()
         if self._queue:
-            self._want(EPOLLOUT)
+            self._want(WRITABLE)
             self._linger = self._loop.call_later(_LINGER_SECONDS, self._finish)
         elif self._fd >= 0 and self._linger is None:
             self._end()
@@ -198,7 +198,7 @@ class FramedTransport(SendingSide):
     def on_event(self, events: int) -> None:
         """The socket is ready. Written flat: one small request passes through here, `_deliver` and `flush`."""
         self.activity += 1
-        if events != EPOLLIN and not self._unusual(events):
+        if events != READABLE and not self._unusual(events):
             return
         if not self._delivering or self._backlog is not None:
             self._stop_reading(events)
@@ -239,7 +239,7 @@ class FramedTransport(SendingSide):
         for it, which costs more than the sending, and with the next one it wakes again.
         """
         if position == end:
-            self.on_event(EPOLLIN)
+            self.on_event(READABLE)
             return
         self.activity += 1
         if not self._delivering:
@@ -387,22 +387,22 @@ class FramedTransport(SendingSide):
         self._delivering = True
         if self._backlog is not None:
             self._schedule()
-        elif not self._interest & EPOLLIN:
+        elif not self._interest & READABLE:
             self._want(self._interest | _READ)
 
     def _unusual(self, events: int) -> bool:
         """Anything but plain readability; returns whether there may be something to read as well."""
-        if events & EPOLLOUT:
+        if events & WRITABLE:
             self.flush()
-        return bool(events & ~EPOLLOUT) and self._fd >= 0
+        return bool(events & ~WRITABLE) and self._fd >= 0
 
     def _stop_reading(self, events: int) -> None:
         """The socket has something, but it may not be read now: without interest it does not wake us every turn."""
-        if events & (EPOLLHUP | EPOLLERR):
+        if events & (HUNG_UP | FAILED):
             self._broken(None)
         elif self._state is State.CLOSING:
             self._discard()
-        elif events & EPOLLRDHUP and self._backlog is None and not self._queue and self._channel.peek() == b"":
+        elif events & PEER_ENDED and self._backlog is None and not self._queue and self._channel.peek() == b"":
             # Nobody waits for the answer that is being worked on: let the receiver give it up.
             self.close()
         elif self._announce is not None:
@@ -421,7 +421,7 @@ class FramedTransport(SendingSide):
             self._blocked = False
             self._update_delivering()
         if stalled:
-            self._want(self._interest & ~EPOLLOUT)
+            self._want(self._interest & ~WRITABLE)
             try:
                 self._receiver.drained()
             except Exception:
@@ -453,7 +453,7 @@ class FramedTransport(SendingSide):
 
     def _discard(self) -> None:
         if self._queue:
-            self._want(EPOLLOUT)
+            self._want(WRITABLE)
             return
         try:
             if not self._receive(self._shared):

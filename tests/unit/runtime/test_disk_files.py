@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -72,6 +73,43 @@ def test_a_mapped_file_is_the_file(tmp_path: Path) -> None:
     mapped.close()
     mapped.close()
     assert disk.size(path) == 16
+
+
+def test_a_mapping_becomes_longer_where_the_system_cannot_move_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """macOS has no mremap."""
+    monkeypatch.setattr(disk_module, "_MAPS_RESIZE", False)
+    path = str(tmp_path / "index")
+    mapped = RealDisk().map(path, 4096)
+    mapped.view[:4] = b"word"
+    mapped.resize(8192)
+    assert bytes(mapped.view[:4]) == b"word"
+    mapped.view[8188:] = b"last"
+    mapped.sync()
+    assert Path(path).read_bytes()[8188:] == b"last"
+    mapped.resize(4096)
+    mapped.close()
+    assert os.stat(path).st_size == 4096
+
+
+def test_what_is_forced_goes_through_the_cache_of_the_drive_where_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F_FULLFSYNC of macOS, by a number that this system does not know; then by one that every file knows."""
+    asked: list[str] = []
+    monkeypatch.setattr(disk_module.os, "fdatasync", lambda fd: asked.append("fdatasync"))
+    disk = RealDisk()
+    file = disk.open(str(tmp_path / "file"), create=True)
+    monkeypatch.setattr(disk_module, "_FULL_SYNC", 999_999)
+    file.sync()
+    assert asked == ["fdatasync"]
+    monkeypatch.setattr(disk_module, "_FULL_SYNC", fcntl.F_GETFD)
+    file.sync()
+    assert asked == ["fdatasync"]
+    file.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        file.sync()
 
 
 def test_directories(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -16,11 +15,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from moldau.runtime.reactor import TIMERS_SECONDS, Reactor
+from moldau.runtime.readiness import READABLE
 from moldau.runtime.workers import ThreadWorkers
 
 
 @pytest.fixture
-def loop():
+def loop(readiness_kind: str) -> Iterator[Reactor]:
     reactor = Reactor()
     yield reactor
     reactor.close()
@@ -245,7 +245,7 @@ def test_what_has_arrived_is_read_before_a_timer_says_that_nothing_came(
         loop.call_soon(loop.stop)
 
     for pair, handler in ((busy, hold), (quiet, read)):
-        loop.register(pair[0].fileno(), handler, select.EPOLLIN)
+        loop.register(pair[0].fileno(), handler, READABLE)
     busy[1].send(b"x")
     try:
         loop.run()
@@ -268,7 +268,7 @@ def test_that_holds_for_more_descriptors_than_fit_a_turn(loop: Reactor, monkeypa
         clock.hold(1.0)
 
     for number, pair in enumerate(pairs):
-        loop.register(pair[0].fileno(), lambda _events, number=number: read(number), select.EPOLLIN)
+        loop.register(pair[0].fileno(), lambda _events, number=number: read(number), READABLE)
         pair[1].send(b"x")
     # Due with the first of them, while the others have spoken as well.
     loop.call_later(0.5, lambda: (when_due.append(len(heard)), loop.stop()))
@@ -291,7 +291,7 @@ def test_timers_run_although_more_than_fit_a_turn_speak_all_the_time(
     pairs = [socket.socketpair() for _ in range(11)]
     for one, other in pairs:
         # Never read, so always ready.
-        loop.register(one.fileno(), lambda _events: clock.hold(0.001), select.EPOLLIN)
+        loop.register(one.fileno(), lambda _events: clock.hold(0.001), READABLE)
         other.send(b"x")
     loop.call_later(0.5, loop.stop)
     try:
@@ -347,9 +347,9 @@ def test_who_is_ready_beside_long_work_waits_for_a_turn_and_small_ones_do_not(
             loop.stop()
 
     for number in range(1, 5):
-        loop.register(pairs[number][0].fileno(), lambda _events, number=number: long(number), select.EPOLLIN)
+        loop.register(pairs[number][0].fileno(), lambda _events, number=number: long(number), READABLE)
         pairs[number][1].send(b"x")
-    loop.register(small.fileno(), lambda _events: None, select.EPOLLIN)
+    loop.register(small.fileno(), lambda _events: None, READABLE)
     loop.run()
     assert order == ["long 1", "small", "long 2", "long 3", "long 4", "long 1"]
 
@@ -367,7 +367,7 @@ def test_what_has_arrived_is_read_before_a_timer_also_where_it_has_to_wait_for_t
         clock.hold(1.0)
 
     for number, pair in enumerate(pairs):
-        loop.register(pair[0].fileno(), lambda _events, number=number: read(number), select.EPOLLIN)
+        loop.register(pair[0].fileno(), lambda _events, number=number: read(number), READABLE)
         pair[1].send(b"x")
     loop.call_later(0.0, lambda: (when_due.append(len(heard)), loop.stop()))
     loop.run()
@@ -380,7 +380,7 @@ def test_timers_run_although_somebody_has_to_wait_for_turns_all_the_time(
     clock = Clock(monkeypatch)
     for one, other in pairs:
         # Never read, so always ready.
-        loop.register(one.fileno(), lambda _events: clock.hold(0.001), select.EPOLLIN)
+        loop.register(one.fileno(), lambda _events: clock.hold(0.001), READABLE)
         other.send(b"x")
     loop.call_later(0.5, loop.stop)
     loop.run()
