@@ -10,7 +10,7 @@ SEEDS ?= 1:2001
 RESULTS ?= build/simulate.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast test-portable compat-java compat-kafka lint format bench bench-peers profile chaos simulate fuzz demo generate lock setup runtime spark clean
+.PHONY: help run test test-fast test-portable compat-java compat-kafka lint format bench bench-peers profile chaos simulate fuzz demo dist generate lock setup runtime spark clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -68,13 +68,16 @@ fuzz: setup ## the property tests again and again, with new examples, for MINUTE
 demo: spark ## a pipeline on Spark from generated orders to a report with charts, killed once on the way
 	@$(PYTHON_BIN) -m demo $(ARGS)
 
+dist: setup ## what is published: a source distribution and wheels for Linux, each tried in a fresh environment (dist/)
+	@$(PYTHON_BIN) tools/build_distribution.py $(ARGS)
+
 generate: setup ## rewrite what is generated: messages, docs/CONFIGURATION.md, the table of docs/clients/migrating.md
 	@$(PYTHON_BIN) tools/generate_messages.py
 	@$(PYTHON_BIN) tools/generate_configuration.py
 	@$(PYTHON_BIN) -m tools.migration
 
 lock: setup ## resolve requirements/*.in anew into lock files with hashes
-	@for name in runtime compiler spark dev; do \
+	@for name in runtime compiler spark dev dist; do \
 		echo "requirements/$$name.lock"; \
 		.venv/bin/pip-compile --quiet --upgrade --strip-extras --allow-unsafe --generate-hashes --no-header \
 			--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
