@@ -219,6 +219,7 @@ def try_out(python: str, version: str, wheel: Path) -> None:
 def run(command: list[object], what: str, variables: dict[str, str] | None = None, cwd: Path | None = None) -> None:
     words = [str(word) for word in command]
     environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", **(variables or {})}
+    environment["PATH"] = f"{TOOLS}/bin:{environment['PATH']}"
     done = subprocess.run(words, capture_output=True, text=True, env=environment, cwd=cwd)
     if done.returncode:
         print("\n".join((done.stdout + done.stderr).splitlines()[-20:]), file=sys.stderr)

@@ -50,7 +50,11 @@ static uint32_t crc32c_tables(uint32_t crc, const uint8_t *p, size_t size)
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <cpuid.h>
 #include <nmmintrin.h>
+#if defined(__clang__) && __clang_major__ >= 14
+#define CRC32C_TARGET __attribute__((target("sse4.2,crc32"))) /* newer ones count the instruction as a feature of its own */
+#else
 #define CRC32C_TARGET __attribute__((target("sse4.2")))
+#endif
 #define CRC32C_STEP8(crc, word) _mm_crc32_u64((crc), (word))
 #define CRC32C_STEP1(crc, byte) _mm_crc32_u8((uint32_t)(crc), (byte))
 static int crc32c_has_instruction(void)
