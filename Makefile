@@ -77,7 +77,7 @@ generate: setup ## rewrite what is generated: messages, docs/CONFIGURATION.md, t
 	@$(PYTHON_BIN) -m tools.migration
 
 lock: setup ## resolve requirements/*.in anew into lock files with hashes
-	@for name in runtime compiler spark dev dist; do \
+	@for name in runtime compiler spark console dev dist; do \
 		echo "requirements/$$name.lock"; \
 		.venv/bin/pip-compile --quiet --upgrade --strip-extras --allow-unsafe --generate-hashes --no-header \
 			--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \

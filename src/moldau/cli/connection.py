@@ -237,14 +237,14 @@ def _known(name: str, where: str, *, strict: bool) -> str:
 
 def _add_passwords(properties: dict[str, str], options: Namespace) -> None:
     if options.password_file is not None:
-        properties["sasl.password"] = _first_line(options.password_file)
+        properties["sasl.password"] = first_line(options.password_file)
     elif "sasl.username" in properties and "sasl.password" not in properties:
         properties["sasl.password"] = _password(properties["sasl.username"])
     if os.environ.get(KEY_PASSWORD_VARIABLE) and {"ssl.certificate.location", "ssl.keystore.location"} & {*properties}:
         properties.setdefault("ssl.key.password", os.environ[KEY_PASSWORD_VARIABLE])
 
 
-def _first_line(path: str) -> str:
+def first_line(path: str) -> str:
     try:
         with open(path, encoding="utf-8") as file:
             line = file.readline().rstrip("\r\n")

@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "tokens": Command("moldau.cli.tokens", "delegation tokens: ask for one, list, renew and end them"),
     "brokers": Command("moldau.cli.brokers", "list and describe brokers, empty one, have one forgotten"),
     "quorum": Command("moldau.cli.quorum", "show the controllers and how far each is; change who votes"),
+    "console": Command("moldau.cli.console", "serve a page that shows a cluster, and acts on it"),
     "pipeline": Command("moldau.cli.pipeline", "declared pipelines on Spark: write, check, draw, run and watch them"),
     "history": Command("moldau.cli.history", "export, rekey, repartition, erase, recompress, verify what topics hold"),
     "log": Command("moldau.cli.log", "look into log segments, indexes and checkpoints on disk"),

@@ -1,0 +1,14 @@
+"""The console: a page in the browser that shows a cluster, ours or Apache Kafka's, and acts on it as any client does.
+
+    server         from the command's options to a listening server
+    visits         what a request is to a page: the console, a session, a form; sending pages back
+    gate           who may come in: hosts, sessions, login, forged requests, sizes, headers
+    watch          looks at the cluster every few seconds, and keeps what it saw (`snapshot`, `series`)
+    links          the three lines to the cluster: for watching, asking and reading
+    browsing       records from here to there, with a filter; `views` shows their bytes
+    charts, listing   curves as SVG; tables by the page
+    pages/         one file per noun; templates/, static/: what the browser gets
+
+Pages are made on the server from what the watch has in memory; a small script asks for the same page again and puts in
+what has changed. Whatever is asked of the cluster beside that has a limit of a few seconds.
+"""

@@ -1,0 +1,116 @@
+"""Curves as SVG, without a style or a script in them: colours come from the style sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from markupsafe import Markup, escape
+
+Point = tuple[float, float]
+
+_MOST_POINTS: Final = 240
+
+
+def sparkline(points: Iterable[Point], label: str, width: int = 96, height: int = 24) -> Markup:
+    """A small curve beside a number."""
+    known = _thinned(list(points))
+    if len(known) < 2:
+        return Markup('<svg class="spark" viewBox="0 0 {} {}" aria-hidden="true"></svg>').format(width, height)
+    top = max(value for _, value in known) or 1.0
+    line = _line(known, top, 0.0, 2.0, float(width), height - 4.0)
+    return Markup(
+        '<svg class="spark" viewBox="0 0 {w} {h}" preserveAspectRatio="none" role="img" aria-label="{label}">'
+        '<path class="area" d="{line} L{w} {h} L0 {h} Z"/><path class="line" d="{line}"/></svg>'
+    ).format(w=width, h=height, label=label, line=line)
+
+
+def curve(points: Iterable[Point], label: str, unit: str, width: int = 860, height: int = 200) -> Markup:
+    """A curve with its scale: values to the left, times below. Empty while there are less than two points."""
+    known = _thinned(list(points))
+    if len(known) < 2:
+        return Markup("")
+    left, top, bottom = 64.0, 12.0, 26.0
+    inner_width, inner_height = width - left - 12, height - top - bottom
+    highest = _round_up(max(value for _, value in known))
+    line = _line(known, highest, left, top, inner_width, inner_height)
+    base = top + inner_height
+    parts = [
+        Markup('<svg class="curve" viewBox="0 0 {} {}" role="img" aria-label="{}">').format(
+            width, height, f"{label}: {_spoken(known, unit)}"
+        )
+    ]
+    for share in (0.0, 0.5, 1.0):
+        y = base - share * inner_height
+        parts.append(
+            Markup('<path class="rule" d="M{} {} H{}"/><text class="scale" x="{}" y="{}" text-anchor="end">{}</text>')
+            .format(left, _number(y), width - 12, left - 8, _number(y + 4), _short(highest * share))
+        )  # fmt: skip
+    first, last = known[0][0], known[-1][0]
+    for share, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
+        parts.append(
+            Markup('<text class="scale" x="{}" y="{}" text-anchor="{}">{}</text>').format(
+                _number(left + share * inner_width), height - 6, anchor, _clock(first + share * (last - first))
+            )
+        )
+    parts.append(
+        Markup('<path class="area" d="{line} L{right} {base} L{left} {base} Z"/><path class="line" d="{line}"/></svg>')
+        .format(line=line, right=_number(left + inner_width), base=_number(base), left=left)
+    )  # fmt: skip
+    return Markup("").join(parts)
+
+
+def bar(share: float, label: str) -> Markup:
+    """How much of something is used."""
+    width = round(max(0.0, min(share, 1.0)) * 100, 1)
+    kind = "bad" if share > 0.9 else "warn" if share > 0.75 else "fine"
+    return Markup(
+        '<svg class="bar {}" viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label="{}">'
+        '<rect class="track" width="100" height="6" rx="3"/><rect class="fill" width="{}" height="6" rx="3"/></svg>'
+    ).format(kind, escape(label), width)
+
+
+def _line(points: Sequence[Point], highest: float, left: float, top: float, width: float, height: float) -> str:
+    first, last = points[0][0], points[-1][0]
+    span = (last - first) or 1.0
+    return "M" + " L".join(
+        f"{_number(left + (at - first) / span * width)} {_number(top + height - value / highest * height)}"
+        for at, value in points
+    )
+
+
+def _thinned(points: list[Point]) -> list[Point]:
+    """The highest of each group of neighbours, so that no peak gets lost."""
+    step = -(-len(points) // _MOST_POINTS)
+    if step <= 1:
+        return points
+    return [max(points[begin : begin + step], key=lambda point: point[1]) for begin in range(0, len(points), step)]
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _round_up(value: float) -> float:
+    if value <= 0:
+        return 1.0
+    power = 10 ** (len(str(int(value))) - 1) if value >= 1 else 0.1
+    return next((power * step for step in (1, 2, 4, 5, 8, 10) if power * step >= value), value)
+
+
+def _short(value: float) -> str:
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if value >= limit:
+            return f"{value / (1000 if unit == 'k' else limit):.3g} {unit}"
+    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:.1f}"
+
+
+def _clock(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%H:%M:%S}"
+
+
+def _spoken(points: Sequence[Point], unit: str) -> str:
+    values = [value for _, value in points]
+    minutes = (points[-1][0] - points[0][0]) / 60
+    return f"now {values[-1]:,.0f} {unit}, at most {max(values):,.0f} in the last {minutes:.0f} minutes"

@@ -1,0 +1,61 @@
+"""The console's lines to the cluster, and what was asked a moment ago.
+
+A broker answers the requests of one connection in order. So the watch, the pages and those who read records have lines
+of their own: none of them waits behind another.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from time import monotonic
+from typing import Any, Final, TypeVar
+
+from moldau.client.cluster import Cluster
+from moldau.client.conversation import Conversation
+
+T = TypeVar("T")
+
+# How long a page may wait for one answer of the cluster.
+PATIENCE: Final = 6.0
+_REMEMBERED: Final = 256
+
+
+class Links:
+    """`make` gives a new line under a client id."""
+
+    def __init__(self, make: Callable[[str], Cluster]) -> None:
+        self.watching = make("moldau-console-watch")
+        self.asking = make("moldau-console")
+        self.reading = make("moldau-console-reader")
+        self._lock = threading.Lock()
+        self._answers: OrderedDict[Hashable, tuple[float, Any]] = OrderedDict()
+
+    def ask(self, conversation: Conversation[T], timeout: float = PATIENCE) -> T:
+        return self.asking.run(conversation, timeout)
+
+    def remembered(self, key: Hashable, seconds: float, find: Callable[[], T]) -> T:
+        """What was found less than so many seconds ago, or is found now: ten windows that show one page ask once."""
+        now = monotonic()
+        with self._lock:
+            known = self._answers.get(key)
+            if known is not None and known[0] > now:
+                value: T = known[1]
+                return value
+        found = find()
+        with self._lock:
+            self._answers[key] = (monotonic() + seconds, found)
+            self._answers.move_to_end(key)
+            while len(self._answers) > _REMEMBERED:
+                self._answers.popitem(last=False)
+        return found
+
+    def forget(self) -> None:
+        """After a change: what was seen before is not what is."""
+        with self._lock:
+            self._answers.clear()
+
+    def close(self) -> None:
+        for line in (self.watching, self.asking, self.reading):
+            line.close()

@@ -1,0 +1,53 @@
+"""One cluster of three nodes, one console and one browser for all tests of this directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from chromium import Browser
+from console_process import ConsoleProcess
+
+from moldau import KafkaAdminClient, KafkaProducer
+from moldau.testing import Cluster
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    with Cluster(nodes=3) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def admin(cluster: Cluster) -> Iterator[KafkaAdminClient]:
+    with KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers) as admin:
+        yield admin
+
+
+@pytest.fixture(scope="session")
+def producer(cluster: Cluster) -> Iterator[KafkaProducer]:
+    with KafkaProducer(bootstrap_servers=cluster.bootstrap_servers) as producer:
+        yield producer
+
+
+@pytest.fixture(scope="session")
+def console(cluster: Cluster) -> Iterator[ConsoleProcess]:
+    with ConsoleProcess(cluster.bootstrap_servers) as console:
+        yield console
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    browser = Browser(Path(tmp_path_factory.mktemp("chromium")))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def browser(chromium: Browser, console: ConsoleProcess) -> Iterator[Browser]:
+    """At the console; afterwards the browser must have had nothing to complain about."""
+    chromium.base = console.address
+    yield chromium
+    chromium.size(1280, 900)
+    assert chromium.complaints() == []
