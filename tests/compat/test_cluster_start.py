@@ -11,53 +11,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from cluster_command import Started, begun, node_pids
 from patience import PATIENCE, alive, wait_until
 
 from moldau import KafkaConsumer, KafkaProducer, TopicPartition
 
 
-class Started:
-    """The command, waited for until it says `ready`."""
-
-    def __init__(self, *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "moldau", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line.startswith("ready "):
-            self.process.kill()
-            raise AssertionError(self.process.communicate()[1])
-        self.bootstrap = line.removeprefix("ready ").strip()
-
-    def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
-        """Exit status, and what else it said."""
-        self.process.send_signal(number)
-        said, complained = self.process.communicate(timeout=PATIENCE)
-        return self.process.returncode, said, complained
-
-
 @pytest.fixture
 def start() -> Iterator[Callable[..., Started]]:
-    begun: list[Started] = []
+    with begun() as commands:
 
-    def start(*arguments: str) -> Started:
-        begun.append(Started(*arguments))
-        return begun[-1]
+        def start(*arguments: str) -> Started:
+            commands.append(Started(*arguments))
+            return commands[-1]
 
-    yield start
-    for each in begun:
-        if each.process.poll() is None:
-            each.process.kill()
-        each.process.communicate()
-
-
-def node_pids(data: Path) -> list[int]:
-    return [int(path.read_text()) for path in sorted(data.glob("node-*/pid"))]
+        yield start
 
 
 @pytest.mark.parametrize("nodes", [1, 3])

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, at_least, key_value
-from moldau.cli.connection import add_connection, connect
+from moldau.cli.connection import add_connection, connect, shown_profiles
 from moldau.cli.quorum import quorum_json
 from moldau.cli.table import print_json, print_table
 from moldau.errors import MoldauError
@@ -27,9 +27,14 @@ standard output: `ready HOST:PORT,HOST:PORT,...`. Ctrl-C, SIGTERM and SIGHUP end
 status 0. Data, ports and the cluster's id are kept in --data; the log of each node is node-N/node.log there. A node
 that dies is told on standard error, and not started again.
 
+With --secure nobody comes in without a login over TLS, and does nothing without a rule: an authority, certificates of
+the nodes and the users admin and alice are made at the first start and kept in --data. How to use them is told on
+standard error; DIR/security/admin.properties is a file for --config of every command.
+
 examples:
   moldau cluster start                             three nodes at 127.0.0.1:9092, 9093 and 9094
-  moldau cluster start --nodes 5 --port 0 --data /tmp/five --set num.partitions=6"""
+  moldau cluster start --nodes 5 --port 0 --data /tmp/five --set num.partitions=6
+  moldau cluster start --secure --profile trial    `moldau topics list --profile trial` is the administrator's"""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -55,21 +60,38 @@ def _configure_start(commands: Any) -> None:
     start.add_argument(
         "--set", metavar="NAME=VALUE", action="append", type=key_value, default=[], help="a setting of all nodes"
     )
+    start.add_argument("--secure", action="store_true", help="TLS, logins and access rules, with all that they need")
+    start.add_argument(
+        "--profile",
+        metavar="NAME",
+        help=f"with --secure: keep the administrator's file as the profile NAME, in {shown_profiles()}",
+    )
     start.add_argument("--log-level", choices=("debug", "info", "warning", "error"), help="of the nodes' logs")
 
 
 def _start(options: Namespace) -> int:
     from pathlib import Path
 
+    from moldau.cli.secured_cluster import name_profile, node_files, say_usage
     from moldau.cli.supervisor import Supervisor, say_ready
     from moldau.supervision.claim import claimed
     from moldau.supervision.layout import remembered
 
     directory = Path(options.data)
     with claimed(directory) as claim:
-        layout = remembered(directory, options.nodes, options.port)
-        supervisor = Supervisor(directory, claim, layout, dict(options.set), log_level=options.log_level)
-        return supervisor.run(lambda: say_ready([place.address for place in layout.places]))
+        layout = remembered(directory, options.nodes, options.port, secure=options.secure)
+        if options.profile is not None:
+            name_profile(options.profile, directory, layout)
+        settings = dict(options.set)
+        files = node_files(directory, layout, settings)
+        supervisor = Supervisor(directory, claim, layout, settings, log_level=options.log_level, files=files)
+
+        def ready() -> None:
+            say_ready([place.address for place in layout.places])
+            if layout.secure:
+                say_usage(directory, options.profile)
+
+        return supervisor.run(ready)
 
 
 def _describe(options: Namespace) -> None:

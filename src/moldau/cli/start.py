@@ -112,6 +112,7 @@ def _run_many(options: Namespace) -> int:
     """A node is one reactor, so a large machine runs one per core. They share a rack: replicas go to other machines."""
     from pathlib import Path
 
+    from moldau.cli.secured_cluster import node_files
     from moldau.cli.supervisor import Supervisor, say_ready
     from moldau.links.addresses import parse_address
     from moldau.supervision.claim import claimed
@@ -127,7 +128,8 @@ def _run_many(options: Namespace) -> int:
         layout = remembered(directory, options.nodes, address.port if options.listen else None)
         # Nor would a second replica on the same machine be worth what it costs.
         settings = {**replication(1), "broker.rack": os.uname().nodename, **dict(options.set)}
-        supervisor = Supervisor(directory, claim, layout, settings, log_level=options.log_level)
+        files = node_files(directory, layout, settings)
+        supervisor = Supervisor(directory, claim, layout, settings, log_level=options.log_level, files=files)
         return supervisor.run(lambda: say_ready([layout.places[0].address]))
 
 

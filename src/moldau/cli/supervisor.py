@@ -37,7 +37,9 @@ class Supervisor:
         settings: Mapping[str, str],
         *,
         log_level: str | None = None,
+        files: Mapping[int, Path] = {},
     ) -> None:
+        """`files` are what nodes read before their settings, by their ids."""
         self._layout = layout
         self._guard = Guard(directory, keep=True, claim=claim)
         self._nodes = [
@@ -47,6 +49,7 @@ class Supervisor:
                 {**layout.settings(place), **settings},
                 cluster_id=layout.cluster_id,
                 log_level=log_level,
+                properties=files.get(place.id),
             )
             for place in layout.places
         ]

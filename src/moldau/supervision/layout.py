@@ -11,7 +11,7 @@ import socket
 from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,7 @@ HOST: Final = "127.0.0.1"
 FILE: Final = "cluster.json"
 CONTROLLER: Final = "CONTROLLER"
 CLIENTS: Final = "PLAINTEXT"
+SECURED_CLIENTS: Final = "SASL_SSL"
 _HIGHEST_PORT: Final = 65_535
 
 
@@ -45,6 +46,8 @@ class Place:
 class Layout:
     cluster_id: str
     places: tuple[Place, ...]
+    # Whether nobody comes in without a login, nor a controller without a certificate (`secured`).
+    secure: bool = False
 
     @property
     def voters(self) -> str:
@@ -54,14 +57,16 @@ class Layout:
 
     def settings(self, place: Place, voters: str | None = None) -> dict[str, str]:
         """What makes a node this one of the cluster; `voters` if they are reached elsewhere than where they listen."""
-        listeners = [f"{CLIENTS}://{place.address}"]
+        clients, controllers = (SECURED_CLIENTS, "SSL") if self.secure else (CLIENTS, "PLAINTEXT")
+        listeners = [f"{clients}://{place.address}"]
         if place.controller_port is not None:
             listeners.append(f"{CONTROLLER}://{HOST}:{place.controller_port}")
         return {
             "process.roles": "broker" if place.controller_port is None else "broker,controller",
             "node.id": str(place.id),
             "listeners": ",".join(listeners),
-            "listener.security.protocol.map": f"{CONTROLLER}:PLAINTEXT,{CLIENTS}:PLAINTEXT",
+            "listener.security.protocol.map": f"{CONTROLLER}:{controllers},{clients}:{clients}",
+            "inter.broker.listener.name": clients,
             "controller.listener.names": CONTROLLER,
             "controller.quorum.voters": self.voters if voters is None else voters,
             **replication(len(self.places)),
@@ -130,29 +135,36 @@ def read(directory: Path) -> Layout | None:
         return None
     try:
         content = json.loads(path.read_text())
-        return Layout(content["cluster_id"], tuple(Place(**place) for place in content["nodes"]))
+        places = tuple(Place(**place) for place in content["nodes"])
+        return Layout(content["cluster_id"], places, bool(content.get("secure", False)))
     except (ValueError, KeyError, TypeError) as error:
         raise LayoutError(f"{path} cannot be understood ({error}); it says which nodes the cluster has.") from None
 
 
 def write(directory: Path, layout: Layout) -> None:
     directory.mkdir(parents=True, exist_ok=True)
-    content = {"cluster_id": layout.cluster_id, "nodes": [asdict(place) for place in layout.places]}
+    content: dict[str, object] = {"cluster_id": layout.cluster_id}
+    if layout.secure:
+        content["secure"] = True
+    content["nodes"] = [asdict(place) for place in layout.places]
     draft = directory / f"{FILE}.new"
     draft.write_text(json.dumps(content, indent=2) + "\n")
     draft.replace(directory / FILE)
 
 
-def remembered(directory: Path, nodes: int | None, port: int | None) -> Layout:
+def remembered(directory: Path, nodes: int | None, port: int | None, *, secure: bool = False) -> Layout:
     """The layout of a directory: what is written there, with further nodes if more are asked for, or a new one.
 
-    Ports are one after the other from `port` on, those of controllers 10,000 above them; 0 takes free ones.
+    Ports are one after the other from `port` on, those of controllers 10,000 above them; 0 takes free ones. What is
+    secured stays so, whether or not it is asked for again.
     """
     known = read(directory)
     if known is None:
         count = 3 if nodes is None else nodes
-        layout = plan(count, *_ports(count, 9092 if port is None else port))
+        layout = replace(plan(count, *_ports(count, 9092 if port is None else port)), secure=secure)
         _check_free(layout)
+    elif secure and not known.secure:
+        raise LayoutError(f"{directory} holds a cluster that is not secured; choose another directory with --data.")
     elif nodes is not None and nodes < len(known.places):
         raise LayoutError(
             f"{directory} holds a cluster of {len(known.places)} nodes; it can grow, but not shrink to {nodes}."
@@ -177,7 +189,7 @@ def _grown(known: Layout, nodes: int) -> Layout:
         port = following if _is_free(following) else free_ports(1)[0]
         taken.add(port)
         places.append(Place(len(places) + 1, port, None))
-    return Layout(known.cluster_id, tuple(places))
+    return Layout(known.cluster_id, tuple(places), known.secure)
 
 
 def _check_free(layout: Layout) -> None:

@@ -37,7 +37,9 @@ class NodeProcess:
         cluster_id: str | None = None,
         listen: str | None = None,
         log_level: str | None = None,
+        properties: Path | None = None,
     ) -> None:
+        """`properties` is a file the node reads first, for what should not be on a command line."""
         self.id = id
         self.directory = directory
         self.log = directory / "node.log"
@@ -46,6 +48,7 @@ class NodeProcess:
         self.cluster_id = cluster_id
         self._listen = listen
         self._log_level = log_level
+        self._properties = properties
         self._process: subprocess.Popen[bytes] | None = None
         # On standard output: the line that it is ready.
         self._said = b""
@@ -82,7 +85,10 @@ class NodeProcess:
             )
 
     def command(self) -> list[str]:
-        command = [sys.executable, "-m", "moldau", "start", "--data", str(self.data)]
+        command = [sys.executable, "-m", "moldau", "start"]
+        if self._properties is not None:
+            command.append(str(self._properties))
+        command += ["--data", str(self.data)]
         if self._listen is not None:
             command += ["--listen", self._listen]
         if self.cluster_id is not None:
