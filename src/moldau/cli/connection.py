@@ -150,6 +150,23 @@ def client_properties(options: Namespace) -> tuple[dict[str, str], Security]:
         raise Failure(str(error), USAGE) from None
 
 
+def client_settings(options: Namespace) -> dict[str, Any]:
+    """The same for a command that works with a client's class instead of a cluster."""
+    from moldau.client.properties import PropertyError, security_options
+
+    properties = _given(options)
+    try:
+        security = security_options(properties, _names(options)).client()
+    except PropertyError as error:
+        raise Failure(str(error), USAGE) from None
+    return {
+        "bootstrap_servers": properties["bootstrap.servers"],
+        "client_id": properties.get("client.id") or "moldau-cli",
+        "bootstrap_timeout_ms": options.timeout * 1000,
+        **security,
+    }
+
+
 def _given(options: Namespace) -> dict[str, str]:
     properties = _from_file(_file_of(options))
     for name, value in options.properties:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from moldau.cli.arguments import at_least, checked
 from moldau.cli.connection import add_connection, connect
-from moldau.cli.failure import DONE, Failure
+from moldau.cli.failure import DONE, USAGE, Failure
 from moldau.cli.progress import Progress
 from moldau.cli.record_output import PLACEHOLDERS, Formatter, formatter, unescape
 from moldau.cli.table import note
 from moldau.errors import KafkaError
 from moldau.moments import HELP, AtOffset, AtTime, FromEnd, Moment, Word, parse_moment
+from moldau.quantities import parse_duration
 from moldau.types import TopicPartition
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ examples:
   moldau consume rivers --from latest                    what comes from now on, until Ctrl-C
   moldau consume rivers --from 2h --until 1h --format json
   moldau consume rivers --tail 10 --format '{{partition}}:{{offset}} {{time}} {{key}} = {{value}}'
-  moldau consume rivers --partition 0 --from 1000 --max 1"""
+  moldau consume rivers --partition 0 --from 1000 --max 1
+  moldau consume rivers --share-group packers --format '{{delivery_count}} {{value}}' --idle 5s"""
 
 
 _OUTPUT_BUFFER = 64 * 1024
@@ -84,6 +86,18 @@ def configure(parser: ArgumentParser) -> None:
     )
     output.add_argument("--null-marker", metavar="TEXT", type=unescape, default=b"null", help="for null (default null)")
     output.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary on standard error")
+    share = parser.add_argument_group(
+        "as a member of a share group",
+        "The group says where it begins; each record is handed to one member, and accepted once it is written out.\n"
+        "Reads on until Ctrl-C, --max, or --idle.",
+    )
+    share.add_argument("--share-group", metavar="NAME", help="take records as a member of this share group")
+    share.add_argument(
+        "--idle",
+        metavar="TIME",
+        type=checked(parse_duration),
+        help="with --share-group: stop when there was nothing for so long",
+    )
     add_connection(parser)
     parser.set_defaults(run=run)
 
@@ -92,6 +106,12 @@ def run(options: Namespace) -> int:
     write = formatter(
         "json" if options.json else options.format, delimiter=options.delimiter, null_marker=options.null_marker
     )
+    if options.share_group is not None:
+        from moldau.cli.consume_shared import consume_shared
+
+        return consume_shared(options, write)
+    if options.idle is not None:
+        raise Failure("--idle goes with --share-group.", USAGE)
     start: Moment = options.start if options.tail is None else FromEnd(options.tail)
     follow = options.follow or (start is Word.LATEST and options.until is None)
     progress = Progress(shown=not options.quiet and not sys.stdout.isatty())

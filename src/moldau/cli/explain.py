@@ -10,6 +10,7 @@ from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, chec
 from moldau.cli.connection import add_connection, connect
 from moldau.cli.explain_isr import configure_isr
 from moldau.cli.explain_quorum import configure_quorum
+from moldau.cli.explain_share_group import configure_share_group
 from moldau.cli.explain_transaction import configure_transaction
 from moldau.cli.group_history import last_change
 from moldau.cli.table import print_findings, print_json
@@ -22,6 +23,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.description = "Explain what something waits for, and what would unblock it."
     commands = add_subcommands(parser)
     _configure_group(commands)
+    configure_share_group(commands)
     configure_transaction(commands)
     configure_isr(commands)
     configure_quorum(commands)

@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "quotas": Command("moldau.cli.quotas", "show and change how much users, clients and addresses may use"),
     "transactions": Command("moldau.cli.transactions", "list, describe and abort transactions; find those that hang"),
     "groups": Command("moldau.cli.groups", "list, describe and delete groups; show their lag and move their offsets"),
+    "share-groups": Command("moldau.cli.share_groups", "list, describe and delete share groups; move them"),
     "acls": Command("moldau.cli.acls", "say who may do what; tell whether somebody may, and by which rule"),
     "explain": Command("moldau.cli.explain", "explain why something is stuck, and what would unblock it"),
     "cluster": Command("moldau.cli.cluster", "start a cluster on this machine; describe a cluster and its disks"),

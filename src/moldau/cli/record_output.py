@@ -13,14 +13,16 @@ from moldau.quantities import format_time
 
 if TYPE_CHECKING:
     from moldau.client.consumer.fetched import ConsumerRecord
+    from moldau.client.share.acquired import ShareRecord
     from moldau.protocol.records import Record as PlainRecord
 
-    Record: TypeAlias = PlainRecord | ConsumerRecord
+    Record: TypeAlias = PlainRecord | ConsumerRecord | ShareRecord
 
 Formatter: TypeAlias = "Callable[[str, int, Record], bytes]"
 
 PLACEHOLDERS: Final = (
-    "{topic} {partition} {offset} {timestamp} {time} {key} {value} {headers} {header:NAME} {key_size} {value_size}"
+    "{topic} {partition} {offset} {timestamp} {time} {key} {value} {headers} {header:NAME} {key_size} {value_size} "
+    "{delivery_count}"
 )
 
 # Named formats that are only short for a template.
@@ -129,6 +131,8 @@ _FIELDS: Final[dict[str, Formatter]] = {
     "headers": lambda topic, partition, record: _all_headers(record),
     "key_size": lambda topic, partition, record: _size(record.key),
     "value_size": lambda topic, partition, record: _size(record.value),
+    # Of a share group; elsewhere everything is delivered for the first time as far as anybody knows.
+    "delivery_count": lambda topic, partition, record: b"%d" % getattr(record, "delivery_count", 1),
 }
 
 
@@ -163,6 +167,9 @@ def _json(topic: str, partition: int, record: Record) -> bytes:
             for name, value in record.headers
         ],
     }
+    count = getattr(record, "delivery_count", None)
+    if count is not None:
+        entry["delivery_count"] = count
     return json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode()
 
 

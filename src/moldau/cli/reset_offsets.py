@@ -53,7 +53,7 @@ def _reset(options: Namespace) -> int:
 
     with connect(options) as cluster:
         committed = {where: each.offset for where, each in cluster.run(committed_positions(options.group)).items()}
-        partitions = sorted(committed) if options.all_topics else _chosen(cluster, options.topic)
+        partitions = sorted(committed) if options.all_topics else chosen_partitions(cluster, options.topic)
         if not partitions:
             raise Failure(f"The group {options.group} has committed nothing; name the topics with --topic.")
         if options.shift is None:
@@ -96,7 +96,7 @@ def _show(
         print_table(["TOPIC", "PARTITION", "BEFORE", after], rows)
 
 
-def _chosen(cluster: Cluster, words: Sequence[str]) -> list[TopicPartition]:
+def chosen_partitions(cluster: Cluster, words: Sequence[str]) -> list[TopicPartition]:
     """`orders` is all of its partitions, `orders:0,2` two of them."""
     from moldau.client.admin import describe_topics
 

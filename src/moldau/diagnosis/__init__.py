@@ -1,5 +1,5 @@
 """What something waits for and what would unblock it: from what can be seen of a cluster from outside to sentences.
 
-One file per thing that can be stuck: `groups` (with `positions`, where a group stands), `isr` (with `sight`, what is
-looked at), `quorum`, `transactions`. `moldau explain` prints what is found, and the console shows it.
+One file per thing that can be stuck: `groups` (with `positions`, where a group stands), `share_groups`, `isr` (with
+`sight`, what is looked at), `quorum`, `transactions`. `moldau explain` prints what is found, and the console shows it.
 """

@@ -6,6 +6,7 @@
     brokers, replicas brokers, what lies on their disks, who leads, and moving that
     features, quorum  what the cluster as a whole can do, and the quorum that keeps its metadata
     groups, group_changes   groups of both protocols: their members and offsets
+    share_groups      the same of share groups
     transactions, hanging   transactions and producers, and ending those that hang
     acls, users       who may do what, and by which password
 

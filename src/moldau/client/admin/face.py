@@ -13,6 +13,7 @@ from moldau.client.admin.cluster_face import ClusterAdmin
 from moldau.client.admin.config_face import ConfigAdmin
 from moldau.client.admin.group_face import GroupAdmin
 from moldau.client.admin.security_face import SecurityAdmin
+from moldau.client.admin.share_group_face import ShareGroupAdmin
 from moldau.client.admin.topic_face import TopicAdmin
 from moldau.client.admin.transaction_face import TransactionAdmin
 from moldau.client.session import Session, delegated
@@ -28,6 +29,7 @@ class KafkaAdminClient:
         self._topics = TopicAdmin(self._session)
         self._configs = ConfigAdmin(self._session)
         self._groups = GroupAdmin(self._session)
+        self._share_groups = ShareGroupAdmin(self._session)
         self._transactions = TransactionAdmin(self._session)
         self._cluster = ClusterAdmin(self._session)
         self._security = SecurityAdmin(self._session)
@@ -62,6 +64,13 @@ class KafkaAdminClient:
     remove_group_members = delegated("_groups", GroupAdmin.remove_group_members)
     delete_groups = delegated("_groups", GroupAdmin.delete_groups)
     delete_consumer_groups = delete_groups
+
+    list_share_groups = delegated("_share_groups", ShareGroupAdmin.list_share_groups)
+    describe_share_groups = delegated("_share_groups", ShareGroupAdmin.describe_share_groups)
+    list_share_group_offsets = delegated("_share_groups", ShareGroupAdmin.list_share_group_offsets)
+    alter_share_group_offsets = delegated("_share_groups", ShareGroupAdmin.alter_share_group_offsets)
+    delete_share_group_offsets = delegated("_share_groups", ShareGroupAdmin.delete_share_group_offsets)
+    delete_share_groups = delegated("_share_groups", ShareGroupAdmin.delete_share_groups)
 
     list_transactions = delegated("_transactions", TransactionAdmin.list_transactions)
     describe_transactions = delegated("_transactions", TransactionAdmin.describe_transactions)
