@@ -720,6 +720,42 @@ CASES: Final = (
         "DESCRIBE GROUP readers",
         {"group_ids": [GROUP, "nobodys"], "include_authorized_operations": True},
     ),
+    case(
+        K.SHARE_GROUP_HEARTBEAT,
+        1,
+        "READ GROUP sharers, DESCRIBE TOPIC orders, DESCRIBE TOPIC other",
+        {"group_id": "sharers", "member_id": "m", "member_epoch": 5, "subscribed_topic_names": [TOPIC, OTHER]},
+    ),
+    case(
+        K.SHARE_GROUP_DESCRIBE,
+        1,
+        "DESCRIBE GROUP readers",
+        {"group_ids": [GROUP, "nobodys"], "include_authorized_operations": True},
+    ),
+    case(
+        K.DESCRIBE_SHARE_GROUP_OFFSETS,
+        1,
+        "DESCRIBE GROUP sharers, DESCRIBE TOPIC absent",
+        {"groups": [{"group_id": "sharers", "topics": [{"topic_name": ABSENT, "partitions": [0]}]}]},
+        "DESCRIBE TOPIC absent",
+    ),
+    case(
+        K.ALTER_SHARE_GROUP_OFFSETS,
+        0,
+        "READ GROUP sharers, READ TOPIC absent",
+        {
+            "group_id": "sharers",
+            "topics": [{"topic_name": ABSENT, "partitions": [{"partition_index": 0, "start_offset": 0}]}],
+        },
+        "ALTER GROUP sharers",
+    ),
+    case(
+        K.DELETE_SHARE_GROUP_OFFSETS,
+        0,
+        "DELETE GROUP sharers, READ TOPIC absent",
+        {"group_id": "sharers", "topics": [{"topic_name": ABSENT}]},
+        "READ GROUP sharers",
+    ),
     case(K.LIST_CONFIG_RESOURCES, 0, "DESCRIBE_CONFIGS CLUSTER", {}, "DESCRIBE CLUSTER"),
     case(K.LIST_CONFIG_RESOURCES, 1, "DESCRIBE_CONFIGS CLUSTER", {"resource_types": [2]}),
     case(

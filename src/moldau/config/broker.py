@@ -17,6 +17,7 @@ from moldau.config.consistency import check
 from moldau.config.definition import ConfigError, Setting, closest, settings_of
 from moldau.config.listeners import Endpoint, SecurityProtocol, parse_endpoints, parse_protocol_map
 from moldau.config.settings.coordinator import CoordinatorSettings
+from moldau.config.settings.groups import GroupTypeSettings
 from moldau.config.settings.inert import GUARDS, INERT, PLUGIN_PREFIXES, REFUSED
 from moldau.config.settings.log import LogSettings
 from moldau.config.settings.network import NetworkSettings
@@ -34,6 +35,7 @@ TABLES: Final = (
     LogSettings,
     ReplicationSettings,
     CoordinatorSettings,
+    GroupTypeSettings,
     SecuritySettings,
     ShareCoordinatorSettings,
 )
@@ -69,6 +71,7 @@ class BrokerConfig(
     LogSettings,
     ReplicationSettings,
     CoordinatorSettings,
+    GroupTypeSettings,
     SecuritySettings,
     ShareCoordinatorSettings,
 ):

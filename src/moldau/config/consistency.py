@@ -216,14 +216,24 @@ def _check_groups(config: BrokerConfig) -> None:
         "classic" in config.group_coordinator_rebalance_protocols,
         "group.coordinator.rebalance.protocols must contain classic, which cannot be switched off",
     )
-    for name in ("heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms"):
-        _check_range(config, "group.consumer.", name)
-    heartbeat, session = config.group_consumer_heartbeat_interval_ms, config.group_consumer_session_timeout_ms
+    for kind in ("consumer", "share", "streams"):
+        _check_group_type(config, f"group.{kind}.")
+    for name in ("delivery.count.limit", "record.lock.duration.ms", "partition.max.record.locks"):
+        _check_range(config, "group.share.", name)
+    standbys, most = config.group_streams_num_standby_replicas, config.group_streams_max_standby_replicas
     _require(
-        heartbeat < session,
-        f"group.consumer.heartbeat.interval.ms ({heartbeat}) must be less than group.consumer.session.timeout.ms "
-        f"({session})",
+        standbys <= most,
+        f"group.streams.num.standby.replicas ({standbys}) must not be more than group.streams.max.standby.replicas "
+        f"({most})",
     )
+
+
+def _check_group_type(config: BrokerConfig, prefix: str) -> None:
+    for name in ("heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms"):
+        _check_range(config, prefix, name)
+    names = f"{prefix}heartbeat.interval.ms", f"{prefix}session.timeout.ms"
+    heartbeat, session = (vars(config)[name.replace(".", "_")] for name in names)
+    _require(heartbeat < session, f"{names[0]} ({heartbeat}) must be less than {names[1]} ({session})")
 
 
 def _check_range(config: BrokerConfig, prefix: str, name: str) -> None:

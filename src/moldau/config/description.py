@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from moldau.config.alteration import is_sensitive, update_mode
 from moldau.config.broker import BROKER_SETTINGS, BrokerConfig, listener_setting
 from moldau.config.definition import ConfigError, Setting, UpdateMode
+from moldau.config.group import GROUP_SETTINGS
 from moldau.config.settings.log import LOG_SYNONYMS
 from moldau.config.settings.security import OF_A_MECHANISM
 from moldau.config.topic import TOPIC_SETTINGS, topic_config
@@ -83,6 +84,35 @@ def describe_topic(
         synonyms = tuple(_synonyms(config, dynamic, setting.synonyms[:1]))
         if setting.name in overrides:
             synonyms = (Synonym(setting.name, text, ConfigSource.DYNAMIC_TOPIC_CONFIG), *synonyms)
+        descriptions.append(
+            Description(
+                name=setting.name,
+                value=text,
+                source=synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG,
+                read_only=False,
+                sensitive=False,
+                synonyms=synonyms,
+                type=setting.kind.number,
+                documentation=setting.meaning,
+            )
+        )
+    return descriptions
+
+
+def describe_group(
+    config: BrokerConfig,
+    overrides: Mapping[str, str],
+    dynamic: Dynamic = NOTHING_DYNAMIC,
+    names: Collection[str] | None = None,
+) -> list[Description]:
+    """A group's settings, whatever kind of group it is; the broker's stand behind them."""
+    descriptions = []
+    for setting in _chosen(GROUP_SETTINGS.values(), names):
+        synonyms = tuple(_synonyms(config, dynamic, setting.synonyms))
+        text = synonyms[0].value if synonyms else setting.text(setting.default)
+        if setting.name in overrides:
+            text = setting.text(setting.parse(overrides[setting.name]))
+            synonyms = (Synonym(setting.name, text, ConfigSource.GROUP_CONFIG), *synonyms)
         descriptions.append(
             Description(
                 name=setting.name,

@@ -8,6 +8,7 @@ from typing import Any, Final
 from moldau.config.definition import Setting, settings_of
 from moldau.config.group import GROUP_SETTINGS
 from moldau.config.settings.coordinator import CoordinatorSettings
+from moldau.config.settings.groups import GroupTypeSettings
 from moldau.config.settings.inert import GUARDS, INERT, REFUSED
 from moldau.config.settings.log import LogSettings
 from moldau.config.settings.network import NetworkSettings
@@ -23,6 +24,7 @@ BROKER_SECTIONS: Final = (
     ("Logs", LogSettings),
     ("Replication and quotas", ReplicationSettings),
     ("Groups, offsets, transactions", CoordinatorSettings),
+    ("Share groups and streams groups", GroupTypeSettings),
     ("States of share groups", ShareCoordinatorSettings),
     ("Security", SecuritySettings),
 )

@@ -8,12 +8,13 @@ Settings of brokers were checked by the broker that took the request, which alon
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from moldau.config.alteration import Operation, changed, incremental_changes, replacing_changes
 from moldau.config.broker import BROKER_SETTINGS, BrokerConfig
-from moldau.config.definition import ConfigError
+from moldau.config.definition import ConfigError, Setting
 from moldau.config.description import Description, Dynamic, describe_topic
+from moldau.config.group import GROUP_SETTINGS, group_config
 from moldau.config.topic import TOPIC_SETTINGS, topic_config
 from moldau.controller.decision import Decision, check_size
 from moldau.controller.features import FeatureControl
@@ -133,9 +134,8 @@ class ConfigControl:
 
     def _change(self, wanted: ResourceChange, *, is_new: bool = False) -> list[ConfigRecord]:
         current = self.of(wanted.resource)
-        table = TOPIC_SETTINGS if wanted.resource.type == ResourceType.TOPIC else BROKER_SETTINGS
         try:
-            changes = incremental_changes(table, current, wanted.changes)
+            changes = incremental_changes(_table(wanted.resource), current, wanted.changes)
         except ConfigError as error:
             raise _invalid(error) from None
         return self._records(wanted.resource, current, changes, is_new=is_new)
@@ -175,6 +175,12 @@ class ConfigControl:
             _check_broker_name(resource.name)
             if self._features.eligible_leaders:
                 self._check_minimum(resource, settings)
+        elif resource.type == ResourceType.GROUP:
+            check_group_name(resource.name)
+            try:
+                group_config(self.broker, settings)
+            except ConfigError as error:
+                raise _invalid(error) from None
         else:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Settings of {describe(resource.type)} are not supported.")
         if not is_new:
@@ -238,6 +244,17 @@ def describe(resource_type: int) -> str:
 
 def _minimum(broker: str, value: str | None) -> ConfigRecord:
     return ConfigRecord(resource_type=ResourceType.BROKER, resource_name=broker, name=MIN_INSYNC_REPLICAS, value=value)
+
+
+def check_group_name(name: str) -> None:
+    if not name:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "There are no settings for all groups: name one.")
+
+
+def _table(resource: ConfigResource) -> Mapping[str, Setting[Any]]:
+    if resource.type == ResourceType.TOPIC:
+        return TOPIC_SETTINGS
+    return GROUP_SETTINGS if resource.type == ResourceType.GROUP else BROKER_SETTINGS
 
 
 def _check_broker_name(name: str) -> None:

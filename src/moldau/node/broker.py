@@ -24,6 +24,7 @@ from moldau.server.broker_lifecycle import BrokerLifecycle
 from moldau.server.context import Services
 from moldau.server.coordinator_leadership import CoordinatorLeadership
 from moldau.server.coordinator_log import CoordinatorLog
+from moldau.server.end_offsets import EndOffsets
 from moldau.server.fetch_sessions import FetchSessions
 from moldau.server.housekeeping import Housekeeping
 from moldau.server.internal_topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
@@ -99,7 +100,16 @@ class Broker:
             )
         coordinator_log = CoordinatorLog(self.replicas)
         self.producer_ids = ProducerIdPool(self._allocate_producer_ids)
-        self.groups = GroupCoordinator(config, coordinator_log, loop, clock, runtime.random, runtime.workers, slicer)
+        self.groups = GroupCoordinator(
+            config,
+            coordinator_log,
+            loop,
+            clock,
+            runtime.random,
+            runtime.workers,
+            slicer,
+            lambda: services.config,
+        )
         self.transaction_markers = TransactionMarkers(config.node_id, self.replicas, self.groups, clock, brokers)
         self.transactions = TransactionCoordinator(
             TransactionSettings.of(config),
@@ -123,6 +133,8 @@ class Broker:
             clock,
             brokers,
         )
+        ends = EndOffsets(config.node_id, self.replicas, lambda: metadata.image, brokers)
+        self.groups.shares.connect(self.share_persister, ends.of)
         self.cleaner = LogCleaner(lambda: services.config, logs, self.upkeep, runtime, slicer)
         self.housekeeping = Housekeeping(config, logs, self.upkeep, self.replicas, self.cleaner, runtime)
         services.replicas = self.replicas

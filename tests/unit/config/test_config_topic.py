@@ -4,7 +4,7 @@ import pytest
 
 from moldau.config.broker import BrokerConfig
 from moldau.config.definition import ConfigError
-from moldau.config.group import GroupConfig, group_config
+from moldau.config.group import effective_group_config, group_config, reset_duration_ms
 from moldau.config.topic import TOPIC_SETTINGS, LogConfig, topic_config
 
 
@@ -93,12 +93,47 @@ def test_a_compacted_log_rolls_within_its_compaction_lag():
 
 def test_a_groups_settings_stay_within_the_limits_of_the_broker():
     broker = BrokerConfig.parse({"group.consumer.heartbeat.interval.ms": "6000"})
-    assert group_config(broker, {}) == GroupConfig(45_000, 6000, 1000)
+    defaults = group_config(broker, {})
+    assert defaults.consumer_session_timeout_ms == 45_000
+    assert defaults.consumer_heartbeat_interval_ms == 6000
+    assert defaults.consumer_assignment_interval_ms == 1000
     assert group_config(broker, {"consumer.session.timeout.ms": "50000"}).consumer_session_timeout_ms == 50_000
     with pytest.raises(ConfigError, match="cannot be 10: it must be from 45000 to 60000"):
         group_config(broker, {"consumer.session.timeout.ms": "10"})
     with pytest.raises(ConfigError, match=r"is not a group setting; the closest one is consumer\.session\.timeout\.ms"):
         group_config(broker, {"consumer.session.timeout": "1"})
+
+
+def test_limits_that_were_narrowed_since_a_setting_was_stored_are_kept():
+    broker = BrokerConfig.parse({"group.share.max.delivery.count.limit": "6"})
+    stored = {"share.delivery.count.limit": "9", "streams.num.standby.replicas": "7", "gone": "1"}
+    with pytest.raises(ConfigError, match="must be from 2 to 6"):
+        group_config(broker, {"share.delivery.count.limit": "9"})
+    effective = effective_group_config(broker, stored)
+    assert effective.share_delivery_count_limit == 6
+    assert effective.streams_num_standby_replicas == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "milliseconds"),
+    [
+        ("latest", None),
+        ("by_duration:PT1H", 3_600_000),
+        ("by_duration:P1DT2H3M4.5S", 93_784_500),
+        ("by_duration:PT-1M+90S", 30_000),
+        ("by_duration:-PT-1S", 1000),
+    ],
+)
+def test_where_a_share_group_begins_may_be_a_duration(text: str, milliseconds: int | None):
+    assert reset_duration_ms(text) == milliseconds
+    broker = BrokerConfig.parse({})
+    assert group_config(broker, {"share.auto.offset.reset": text}).share_auto_offset_reset == text
+
+
+@pytest.mark.parametrize("text", ["never", "by_duration:", "by_duration:1h", "by_duration:PT", "by_duration:-PT1S"])
+def test_what_is_no_beginning_of_a_share_group(text: str):
+    with pytest.raises(ConfigError):
+        group_config(BrokerConfig.parse({}), {"share.auto.offset.reset": text})
 
 
 def test_a_groups_session_outlasts_its_heartbeats():

@@ -73,7 +73,10 @@ def test_append_and_subtract_work_on_lists_and_start_from_the_default(world: Wor
         (ConfigResource(ResourceType.TOPIC, ""), _set("retention.ms", "1"), ErrorCode.INVALID_REQUEST),
         (ConfigResource(ResourceType.BROKER, "9"), _set("log.retention.ms", "1"), ErrorCode.BROKER_ID_NOT_REGISTERED),
         (ConfigResource(ResourceType.BROKER, "one"), _set("log.retention.ms", "1"), ErrorCode.INVALID_REQUEST),
-        (ConfigResource(ResourceType.GROUP, "g"), _set("x", "1"), ErrorCode.INVALID_REQUEST),
+        (ConfigResource(ResourceType.GROUP, "g"), _set("x", "1"), ErrorCode.INVALID_CONFIG),
+        (ConfigResource(ResourceType.GROUP, "g"), _set("share.delivery.count.limit", "11"), ErrorCode.INVALID_CONFIG),
+        (ConfigResource(ResourceType.GROUP, "g"), _set("share.delivery.count.limit", "10"), ErrorCode.NONE),
+        (ConfigResource(ResourceType.GROUP, ""), _set("share.delivery.count.limit", "9"), ErrorCode.INVALID_REQUEST),
         (ConfigResource(77, "x"), _set("x", "1"), ErrorCode.INVALID_REQUEST),
     ],
 )

@@ -49,19 +49,19 @@ from moldau.slicing import run_whole
 REWRITE = "MOLDAU_REWRITE_TRANSCRIPTS"
 
 
-def check_transcript(path: Path) -> None:
+def check_transcript(path: Path, cast: type[Stage] | None = None) -> None:
     """Plays the file and compares; with MOLDAU_REWRITE_TRANSCRIPTS=1 writes what was answered instead."""
     written = path.read_text()
-    played = play(written)
+    played = play(written, cast=cast)
     if os.environ.get(REWRITE):
         path.write_text(played)
     assert played == written
 
 
-def check_in_slices(path: Path) -> None:
+def check_in_slices(path: Path, cast: type[Stage] | None = None) -> None:
     """The same answers, whoever of those who are answered together is told first."""
     written = path.read_text()
-    assert _sorted_answers(play(written, hurry=True)) == _sorted_answers(written)
+    assert _sorted_answers(play(written, hurry=True, cast=cast)) == _sorted_answers(written)
 
 
 def _sorted_answers(text: str) -> list[str]:
@@ -72,8 +72,9 @@ def _sorted_answers(text: str) -> list[str]:
     ]
 
 
-def play(text: str, *, hurry: bool = False) -> str:
+def play(text: str, *, hurry: bool = False, cast: type[Stage] | None = None) -> str:
     stage: Stage | None = None
+    make = cast or Stage
     lines: list[str] = []
     for line in text.splitlines():
         if line.startswith("> "):
@@ -81,9 +82,9 @@ def play(text: str, *, hurry: bool = False) -> str:
         lines.append(line)
         words = line.split()
         if words and words[0] == "settings":
-            stage = Stage(dict(word.split("=", 1) for word in words[1:]), hurry)
+            stage = make(dict(word.split("=", 1) for word in words[1:]), hurry)
         elif words and not line.startswith("#"):
-            stage = stage or Stage({}, hurry)
+            stage = stage or make({}, hurry)
             lines += [f"> {answer}" for answer in stage.play(words)]
     return "\n".join(lines) + "\n"
 

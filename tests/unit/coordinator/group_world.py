@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from coordinator_world import FakeTime, Hurry, MemoryLog, PatientWorkers, SeededRandom
+from share_state_store import ShareStates
 
 from moldau.config.broker import BrokerConfig
 from moldau.coordinator.group.coordinator import GroupCoordinator
@@ -23,7 +24,15 @@ from moldau.types import TopicPartition
 
 OFFSETS = TopicPartition(OFFSETS_TOPIC, 0)
 
-SETTINGS = {"log.dirs": "/unused", "group.initial.rebalance.delay.ms": "0"}
+# A group is assigned anew whenever something changes, unless a test wants otherwise.
+SETTINGS = {
+    "log.dirs": "/unused",
+    "group.initial.rebalance.delay.ms": "0",
+    "group.consumer.assignment.interval.ms": "0",
+    "group.share.assignment.interval.ms": "0",
+    "group.streams.assignment.interval.ms": "0",
+    "group.streams.initial.rebalance.delay.ms": "0",
+}
 
 
 class GroupWorld:
@@ -39,13 +48,17 @@ class GroupWorld:
         self.image = MetadataImage()
         self.epoch = 0
         self._topic_number = 0
+        self.shares = ShareStates()
         self.groups = self._start()
-        self.change([FeatureLevelRecord(name="group.version", feature_level=1)])
+        features = ("group.version", "share.version", "streams.version")
+        self.change([FeatureLevelRecord(name=name, feature_level=1) for name in features])
         self.create_topic(OFFSETS_TOPIC, 1)
         self.reload()
 
     def _start(self) -> GroupCoordinator:
-        return GroupCoordinator(self.config, self.log, self.time, self.time, self.random, self.workers, self.slicer)
+        groups = GroupCoordinator(self.config, self.log, self.time, self.time, self.random, self.workers, self.slicer)
+        groups.shares.connect(self.shares, self.shares.end_offsets)
+        return groups
 
     @property
     def shard(self) -> GroupShard:

@@ -51,8 +51,12 @@ def read_by_the_server() -> set[str]:
 
 def read_for_groups() -> set[str]:
     """A group's settings fall back to the broker's and lie within its limits, both looked up by name."""
-    attributes = [row.attribute.removeprefix("consumer_") for row in GROUP_SETTINGS.values()]
-    return {f"group_consumer_{side}{name}" for name in attributes for side in ("", "min_", "max_")}
+    names = {"group_streams_max_standby_replicas"}
+    for row in GROUP_SETTINGS.values():
+        kind, _, name = row.attribute.partition("_")
+        if row.no_effect is None:
+            names |= {f"group_{kind}_{side}{name}" for side in ("", "min_", "max_")}
+    return names
 
 
 def test_every_broker_setting_is_read_or_marked() -> None:

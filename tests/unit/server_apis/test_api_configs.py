@@ -10,6 +10,7 @@ import pytest
 from api_kit import ApiWorld, versions
 from controller_kit import code
 
+from moldau.config.description import ConfigSource
 from moldau.errors import ErrorCode
 from moldau.protocol.messages import alter_configs as legacy
 from moldau.protocol.messages import incremental_alter_configs as incremental
@@ -117,7 +118,7 @@ def test_this_broker_and_all_brokers(world: ApiWorld) -> None:
         (BROKER, "x", ErrorCode.INVALID_REQUEST),
         (LOGGER, "", ErrorCode.INVALID_REQUEST),
         (METRICS, "m", ErrorCode.INVALID_REQUEST),
-        (GROUP, "g", ErrorCode.INVALID_REQUEST),
+        (GROUP, "", ErrorCode.INVALID_REQUEST),
         (99, "?", ErrorCode.INVALID_REQUEST),
     ],
 )
@@ -193,7 +194,7 @@ def test_dynamic_settings_of_a_broker(world: ApiWorld) -> None:
         (BROKER, "1", ("log.retention.ms", SET, None)),
         (TOPIC, "orders", ("retention.ms", SET, None)),
         (METRICS, "m", ("interval.ms", SET, "1")),
-        (GROUP, "g", ("consumer.session.timeout.ms", SET, "1")),
+        (GROUP, "", ("consumer.session.timeout.ms", SET, "50000")),
     ],
 )
 def test_changes_that_cannot_be(world: ApiWorld, kind: int, name: str, change: tuple[str, int, str | None]) -> None:
@@ -290,3 +291,32 @@ def test_what_can_be_configured(world: ApiWorld) -> None:
     assert [r.resource_name for r in listed(1, TOPIC).config_resources] == ["orders"]
     assert listed(0).config_resources == []
     assert code(listed(1, 99)) is ErrorCode.UNSUPPORTED_VERSION
+
+
+# ------------------------------------------------------------------------------------------------------------- groups
+
+
+def test_a_groups_settings_stand_above_the_brokers(world: ApiWorld) -> None:
+    before = {row.name: row for row in _describe(world, GROUP, "g").configs}
+    assert before["share.delivery.count.limit"].value == "5"
+    assert before["share.delivery.count.limit"].config_source == ConfigSource.DEFAULT_CONFIG
+    assert before["share.auto.offset.reset"].value == "latest"
+    assert code(_alter(world, GROUP, "g", ("share.delivery.count.limit", SET, "9"))) is ErrorCode.NONE
+    after = {row.name: row for row in _describe(world, GROUP, "g", include_synonyms=True).configs}
+    assert after["share.delivery.count.limit"].value == "9"
+    assert after["share.delivery.count.limit"].config_source == ConfigSource.GROUP_CONFIG
+    names = [(row.name, row.value) for row in after["share.delivery.count.limit"].synonyms]
+    assert names == [("share.delivery.count.limit", "9"), ("group.share.delivery.count.limit", "5")]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("share.delivery.count.limit", SET, "11"),
+        ("streams.num.standby.replicas", SET, "3"),
+        ("consumer.session.timeout.ms", SET, "1"),
+        ("no.such.setting", SET, "1"),
+    ],
+)
+def test_a_group_may_not_be_set_beyond_the_brokers_limits(world: ApiWorld, change: tuple[str, int, str]) -> None:
+    assert code(_alter(world, GROUP, "g", change)) is ErrorCode.INVALID_CONFIG

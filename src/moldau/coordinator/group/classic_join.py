@@ -63,6 +63,8 @@ class ClassicJoin:
             # put in its place here.
             records += group_tombstones(existing)
             existing = None
+        elif existing is not None and not isinstance(existing, ClassicGroup):
+            return joining.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
         if existing is None and request.member_id:
             return joining.refuse(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id)
         group = existing

@@ -75,7 +75,7 @@ class ClassicOnConsumer:
         owned = owned_by_id(subscription.owned_partitions, self._update.image)
         records: list[CoordinatorRecord] = []
         change = MemberChange(before, after, owned, replaced, info.visible)
-        member, _ = yield from self._update.apply(group, change, joining.now_ms, records)
+        member, _, _ = yield from self._update.apply(group, change, joining.now_ms, records)
         stays = True
         if replaced is not None and self._migration.can_downgrade(group, {replaced}, len(group.members)):
             # The last member of the consumer protocol came back with the classic one.

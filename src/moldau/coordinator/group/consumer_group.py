@@ -54,6 +54,8 @@ class ConsumerGroup:
         self._epoch = TimelineValue(registry, 0)
         self._metadata_hash = TimelineValue(registry, 0)
         self._assignment_epoch = TimelineValue(registry, 0)
+        # When the target was computed; 0 while there is none.
+        self.assignment_timestamp = TimelineValue(registry, 0)
         self.members: TimelineMap[str, ConsumerMember] = TimelineMap(registry)
         self.static_members: TimelineMap[str, str] = TimelineMap(registry)
         self.targets: TimelineMap[str, Assignment] = TimelineMap(registry)

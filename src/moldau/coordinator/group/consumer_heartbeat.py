@@ -30,6 +30,7 @@ from moldau.coordinator.group.consumer_update import ConsumerUpdate, MemberChang
 from moldau.coordinator.group.groups import Groups
 from moldau.coordinator.group.migration import Migration
 from moldau.coordinator.group.requests import RequestInfo, random_uuid
+from moldau.coordinator.group.target_assignment import heartbeat_soon
 from moldau.coordinator.shard import CoordinatorRecord, Result
 from moldau.dataclass import replace
 from moldau.errors import ErrorCode, KafkaError
@@ -72,8 +73,16 @@ class ConsumerHeartbeat:
         if joining and member_id not in group.members and len(group.members) >= self._max_size:
             raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, f"The group has {self._max_size} members, its limit.")
         change = yield from self._change(group, member_id, info, request)
-        member, together = yield from self._update.apply(group, change, now_ms, records)
+        member, together, waits = yield from self._update.apply(group, change, now_ms, records)
         response = yield from self._answer(group, change, member, request)
+        if waits:
+            settings = self._sessions.settings(group.group_id)
+            response.heartbeat_interval_ms = heartbeat_soon(
+                response.heartbeat_interval_ms,
+                group.assignment_timestamp.value,
+                settings.consumer_assignment_interval_ms,
+                now_ms,
+            )
         done = self._refreshed(group.group_id, image) if group.refresh_metadata else None
         # A member of ten thousand topics is more than one batch may hold; the client asks again if only a part of it
         # was written.
@@ -90,6 +99,8 @@ class ConsumerHeartbeat:
             if not group.is_empty:
                 return (yield from self._migration.upgrade(group, records))
             records.append(group_tombstone(group.group_id))
+        elif group is not None:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {request.group_id} is not a consumer group.")
         return ConsumerGroup(request.group_id, SnapshotRegistry())
 
     # ------------------------------------------------------------------------------------------------------ member

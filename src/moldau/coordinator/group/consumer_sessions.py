@@ -10,12 +10,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Set
 
-from moldau.config.broker import BrokerConfig
-from moldau.config.group import GroupConfig, group_config
 from moldau.coordinator.group.classic_rebalance import NOTHING, session_key
 from moldau.coordinator.group.consumer_group import ConsumerGroup
 from moldau.coordinator.group.consumer_member import ConsumerMember, MemberState
 from moldau.coordinator.group.consumer_update import ConsumerUpdate
+from moldau.coordinator.group.group_configs import GroupConfigs
 from moldau.coordinator.group.groups import Groups
 from moldau.coordinator.shard import Outcome, Result, Timers
 from moldau.slicing import Work, pieces
@@ -24,19 +23,14 @@ logger = logging.getLogger("moldau.coordinator.group")
 
 
 class ConsumerSessions:
-    def __init__(self, groups: Groups, timers: Timers, config: BrokerConfig, update: ConsumerUpdate) -> None:
+    def __init__(self, groups: Groups, timers: Timers, configs: GroupConfigs, update: ConsumerUpdate) -> None:
         self._groups = groups
         self._timers = timers
-        self._config = config
         self._update = update
-        self._defaults = group_config(config, {})
+        self.settings = configs.of
         # Set by the migration: turns the group into a classic one if only classic members are left.
         self.downgrade: Callable[[ConsumerGroup, Set[str], int], Work[Result[None]] | None]
         self.downgrade = lambda group, leaving, now: None
-
-    def settings(self, group_id: str) -> GroupConfig:
-        overrides = self._update.image.configs.group(group_id)
-        return group_config(self._config, overrides) if overrides else self._defaults
 
     # -------------------------------------------------------------------------------------------------- timeouts
 

@@ -23,10 +23,11 @@ from moldau.coordinator.group.consumer_records import (
     pattern_tombstone,
     target_record,
 )
+from moldau.coordinator.group.group_configs import GroupConfigs
 from moldau.coordinator.group.groups import Groups
 from moldau.coordinator.group.reconciliation import reconcile
 from moldau.coordinator.group.requests import Visible
-from moldau.coordinator.group.target_assignment import compute_target, metadata_hash, target_records
+from moldau.coordinator.group.target_assignment import compute_target, may_assign, metadata_hash, target_records
 from moldau.coordinator.group.topic_pattern import PatternResolver, Topics
 from moldau.coordinator.shard import CoordinatorRecord, Result, Timers
 from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
@@ -53,11 +54,16 @@ class Updated(NamedTuple):
     # How many of the records are the change itself: the member, and the epoch without which nobody would look at it.
     # A target that is only half written is worked out again, and so is the member's own step.
     together: int
+    # The target was computed too lately to compute another one now.
+    waits: bool = False
 
 
 class ConsumerUpdate:
-    def __init__(self, config: BrokerConfig, groups: Groups, timers: Timers, resolver: PatternResolver) -> None:
+    def __init__(
+        self, config: BrokerConfig, groups: Groups, timers: Timers, resolver: PatternResolver, configs: GroupConfigs
+    ) -> None:
         self.image: MetadataImage = EMPTY_IMAGE
+        self._configs = configs
         self._groups = groups
         self._timers = timers
         self._resolver = resolver
@@ -91,11 +97,13 @@ class ConsumerUpdate:
                 epoch += 1
                 records.append(group_epoch_record(group.group_id, epoch, new_hash))
         together = len(records)
-        if epoch > target_epoch:
+        interval = self._configs.of(group.group_id).consumer_assignment_interval_ms
+        if epoch > target_epoch and may_assign(group.assignment_timestamp.value, interval, now_ms):
             targets = yield from self._targets(group, members, patterns, change, image)
             records += yield from target_records(group, epoch, targets, now_ms)
             target_epoch, target = epoch, targets[after.member_id]
-        return Updated((yield from self._step(group, change, target_epoch, target, records)), together)
+        waits = epoch > target_epoch
+        return Updated((yield from self._step(group, change, target_epoch, target, records)), together, waits)
 
     def _nothing_new(self, group: ConsumerGroup, member_id: str) -> bool:
         """Nearly every heartbeat: neither the group nor the topics have changed since the last target was computed."""

@@ -41,6 +41,7 @@ from moldau.coordinator.group.requests import (
     transactional_commit_refused,
 )
 from moldau.coordinator.group.shard import GroupShard
+from moldau.coordinator.group.share_groups import ShareGroups
 from moldau.coordinator.group.topic_pattern import PatternResolver
 from moldau.coordinator.marker import Marker
 from moldau.coordinator.partition_log import PartitionLog
@@ -84,7 +85,9 @@ class GroupCoordinator:
         random: Random,
         workers: Workers,
         slicer: Slicer | None = None,
+        current: Callable[[], BrokerConfig] | None = None,
     ) -> None:
+        """`current` says what the settings are by now, of which some may change while the node runs."""
         self._config = config
         self._clock = clock
         self._random = random
@@ -93,7 +96,7 @@ class GroupCoordinator:
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
             OFFSETS_TOPIC,
             RECORD_TYPES,
-            lambda context: GroupShard(context, config, patterns),
+            lambda context: GroupShard(context, config, patterns, current),
             log,
             loop,
             clock,
@@ -103,6 +106,8 @@ class GroupCoordinator:
             slicer=self._slicer,
         )
         self.plain_commits = PlainCommits(self.runtime, clock)
+        # Share groups need the share coordinator; the node brings the two together.
+        self.shares = ShareGroups(self._write, self._look, self.runtime, clock)
 
     # ------------------------------------------------------------------------------------------------- from the node
 
@@ -112,7 +117,8 @@ class GroupCoordinator:
         self.runtime.on_image(delta, image)
         gone = {topic.name for topic in delta.topics.deleted.values()}
         if gone:
-            self.runtime.write_all("forget topics", lambda shard: shard.forget_topics(gone))
+            ids = set(delta.topics.deleted)
+            self.runtime.write_all("forget topics", lambda shard: shard.forget_topics(gone, ids))
 
     def load(self, partition: int, leader_epoch: int) -> None:
         self.runtime.load(partition, leader_epoch)
@@ -322,8 +328,11 @@ class GroupCoordinator:
 
     def delete_groups(self, group_ids: Sequence[str]) -> Deferred[list[deletion.DeletableGroupResult]]:
         def delete(group_id: str) -> Deferred[deletion.DeletableGroupResult]:
-            written = self._write("delete", group_id, lambda shard: shard.delete_group(group_id))
-            codes = recovered(written, append_error)
+            first = self.shares.before_deletion(group_id)
+            codes = recovered(
+                chained(first, lambda: self._write("delete", group_id, lambda shard: shard.delete_group(group_id))),
+                append_error,
+            )
             return mapped(codes, lambda code: deletion.DeletableGroupResult(group_id=group_id, error_code=code))
 
         return gather([delete(group_id) for group_id in dict.fromkeys(group_ids)])

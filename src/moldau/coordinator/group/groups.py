@@ -7,9 +7,10 @@ from typing import TypeAlias
 
 from moldau.coordinator.group.classic_group import ClassicGroup
 from moldau.coordinator.group.consumer_group import ConsumerGroup
+from moldau.coordinator.group.share_group import ShareGroup
 from moldau.timeline import SnapshotRegistry, TimelineMap
 
-Group: TypeAlias = ClassicGroup | ConsumerGroup
+Group: TypeAlias = ClassicGroup | ConsumerGroup | ShareGroup
 
 
 class Groups:
@@ -62,4 +63,15 @@ class Groups:
         group = self._by_id.get(group_id)
         if not isinstance(group, ConsumerGroup):
             group = self._by_id[group_id] = ConsumerGroup(group_id, self._registry)
+        return group
+
+    def share(self, group_id: str) -> ShareGroup | None:
+        group = self._by_id.get(group_id)
+        return group if isinstance(group, ShareGroup) else None
+
+    def share_for_replay(self, group_id: str) -> ShareGroup:
+        """The share group a record belongs to; it comes into being with its first one."""
+        group = self._by_id.get(group_id)
+        if not isinstance(group, ShareGroup):
+            group = self._by_id[group_id] = ShareGroup(group_id, self._registry)
         return group

@@ -15,6 +15,7 @@ from moldau.coordinator.group.consumer_update import ConsumerUpdate
 from moldau.coordinator.group.groups import Groups
 from moldau.coordinator.group.offset_store import CommittedOffset, OffsetStore, offset_record, offset_tombstone
 from moldau.coordinator.group.requests import RequestInfo
+from moldau.coordinator.group.share_group import ShareGroup
 from moldau.coordinator.shard import CoordinatorRecord, Result
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.messages import offset_commit as messages
@@ -112,6 +113,8 @@ class OffsetCommits:
             return None
         if isinstance(group, ConsumerGroup):
             return check_consumer(group, member_id, generation, version)
+        if isinstance(group, ShareGroup):
+            raise not_a_consumer_group(group_id)
         if generation < 0 and group.is_empty:
             # A tool, or a consumer that chooses its partitions itself.
             return None
@@ -133,6 +136,8 @@ class OffsetCommits:
             check_classic(
                 group, request.member_id, request.group_instance_id, request.generation_id, transactional=True
             )
+        elif isinstance(group, ShareGroup):
+            raise not_a_consumer_group(request.group_id)
         elif group is not None:
             lagging = check_consumer_transactional(
                 group, request.member_id, request.group_instance_id, request.generation_id
@@ -188,6 +193,8 @@ class OffsetCommits:
         group = self._groups.get(request.group_id)
         if group is None:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
+        if isinstance(group, ShareGroup):
+            raise not_a_consumer_group(request.group_id)
         if isinstance(group, ClassicGroup):
             if group.is_in(ClassicState.DEAD):
                 raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
@@ -281,6 +288,10 @@ def _is_expired(committed: CommittedOffset, since: int, now_ms: int, retention_m
     if committed.expire_timestamp is not None:
         return now_ms >= committed.expire_timestamp
     return now_ms - since >= retention_ms
+
+
+def not_a_consumer_group(group_id: str) -> KafkaError:
+    return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
 
 
 def check_classic(

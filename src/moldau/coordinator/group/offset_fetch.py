@@ -9,6 +9,7 @@ from __future__ import annotations
 from moldau.coordinator.group.classic_group import ClassicGroup, ClassicState
 from moldau.coordinator.group.groups import Groups
 from moldau.coordinator.group.offset_store import CommittedOffset, OffsetStore
+from moldau.coordinator.group.share_group import ShareGroup
 from moldau.errors import ErrorCode
 from moldau.protocol.messages.offset_fetch import (
     OffsetFetchRequestGroup,
@@ -36,7 +37,10 @@ class OffsetFetches:
             else self._groups.get_at(request.group_id, committed)
         )
         known = group is not None and not (isinstance(group, ClassicGroup) and group.is_in(ClassicState.DEAD))
-        if group is not None and not isinstance(group, ClassicGroup):
+        if isinstance(group, ShareGroup):
+            # It has offsets of another kind, with the share coordinator.
+            known = False
+        elif group is not None and not isinstance(group, ClassicGroup):
             group.check_fetch(request.member_id, request.member_epoch, committed)
         if request.topics is None:
             if known:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
+from itertools import chain
 from typing import Any, Final
 
 from moldau.config.broker import BrokerConfig
@@ -18,11 +19,16 @@ from moldau.coordinator.group.consumer_member import LEAVING_EPOCH, NO_PARTITION
 from moldau.coordinator.group.consumer_records import apply_current, apply_member, group_tombstones, target_of
 from moldau.coordinator.group.consumer_sessions import ConsumerSessions
 from moldau.coordinator.group.consumer_update import ConsumerUpdate
-from moldau.coordinator.group.groups import Groups
+from moldau.coordinator.group.group_configs import GroupConfigs
+from moldau.coordinator.group.groups import Group, Groups
 from moldau.coordinator.group.migration import Migration
 from moldau.coordinator.group.offset_commit import OffsetCommits
 from moldau.coordinator.group.offset_fetch import OffsetFetches
 from moldau.coordinator.group.offset_store import OffsetStore, offset_from_record
+from moldau.coordinator.group.share_group import ShareGroup
+from moldau.coordinator.group.share_heartbeat import ShareHeartbeat
+from moldau.coordinator.group.share_records import SHARE_REPLAY, share_group_tombstones
+from moldau.coordinator.group.share_state import ShareStates
 from moldau.coordinator.group.topic_pattern import PatternResolver
 from moldau.coordinator.shard import CoordinatorRecord, Outcome, Result, ShardContext
 from moldau.dataclass import replace
@@ -43,14 +49,20 @@ from moldau.protocol.messages.legacy_offset_commit_key import LegacyOffsetCommit
 from moldau.protocol.messages.offset_commit_key import OffsetCommitKey
 from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from moldau.slicing import Work
-from moldau.types import NO_PRODUCER_ID, TopicPartition
+from moldau.types import NO_PRODUCER_ID, TopicPartition, Uuid
 
 _EXPIRY: Final = "expire offsets"
 _MINUTE_MS: Final = 60_000
 
 
 class GroupShard:
-    def __init__(self, context: ShardContext, config: BrokerConfig, resolver: PatternResolver) -> None:
+    def __init__(
+        self,
+        context: ShardContext,
+        config: BrokerConfig,
+        resolver: PatternResolver,
+        current: Callable[[], BrokerConfig] | None = None,
+    ) -> None:
         self._timers = context.timers
         self._config = config
         self.groups = Groups(context.registry)
@@ -58,11 +70,16 @@ class GroupShard:
         self._rebalance = ClassicRebalance(self.groups, context.timers, config)
         self._join = ClassicJoin(self._rebalance)
         self._session = ClassicSession(self._rebalance)
-        self.update = ConsumerUpdate(config, self.groups, context.timers, resolver)
-        self._sessions = ConsumerSessions(self.groups, context.timers, config, self.update)
+        configs = GroupConfigs(current or (lambda: config), lambda: self.update.image)
+        self.update = ConsumerUpdate(config, self.groups, context.timers, resolver, configs)
+        self._sessions = ConsumerSessions(self.groups, context.timers, configs, self.update)
         migration = Migration(self._rebalance, self.update, self._sessions, config)
         self._mixed = ClassicOnConsumer(self.update, self._sessions, migration, config)
         self.consumers = ConsumerHeartbeat(self.groups, self.update, self._sessions, migration, config)
+        self.share_states = ShareStates(self.groups, config, lambda: self.update.image)
+        self.shares = ShareHeartbeat(
+            self.groups, context.timers, config, configs, self.share_states, lambda: self.update.image
+        )
         self.commits = OffsetCommits(self.groups, self.offsets, self._rebalance, self.update, config)
         self.fetches = OffsetFetches(self.groups, self.offsets)
 
@@ -76,7 +93,7 @@ class GroupShard:
 
     def sync(self, request: SyncGroupRequest, answer: Deferred[SyncGroupResponse], now_ms: int) -> Outcome[None]:
         group = self.groups.get(request.group_id)
-        if group is None or group.is_empty:
+        if group is None or group.is_empty or isinstance(group, ShareGroup):
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         if isinstance(group, ClassicGroup):
             return self._session.sync(group, request, answer, now_ms)
@@ -86,7 +103,7 @@ class GroupShard:
 
     def heartbeat(self, request: HeartbeatRequest) -> Result[HeartbeatResponse]:
         group = self.groups.get(request.group_id)
-        if group is None:
+        if group is None or isinstance(group, ShareGroup):
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         if isinstance(group, ClassicGroup):
             return self._session.heartbeat(group, request)
@@ -94,7 +111,7 @@ class GroupShard:
 
     def leave(self, request: LeaveGroupRequest, now_ms: int) -> Outcome[LeaveGroupResponse]:
         group = self.groups.get(request.group_id)
-        if group is None:
+        if group is None or isinstance(group, ShareGroup):
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         if isinstance(group, ClassicGroup):
             return self._session.leave(group, request, now_ms)
@@ -119,14 +136,17 @@ class GroupShard:
     def _expired(self, now_ms: int) -> Iterator[CoordinatorRecord | None]:
         retention_ms = self._config.offsets_retention_minutes * _MINUTE_MS
         for group in self.groups:
+            if isinstance(group, ShareGroup):
+                continue
             nothing_left = yield from self.commits.expired(group, now_ms, retention_ms)
             waited_for = isinstance(group, ClassicGroup) and group.pending_join
             if nothing_left and group.is_empty and not waited_for:
                 yield from _tombstones(group)
             yield None
 
-    def forget_topics(self, topics: set[str]) -> Result[None]:
-        return Result((), None, atomic=False, stream=self.commits.forget_topics(topics))
+    def forget_topics(self, topics: set[str], topic_ids: Set[Uuid] = frozenset()) -> Result[None]:
+        stream = chain(self.commits.forget_topics(topics), self.share_states.forget_topics(topic_ids))
+        return Result((), None, atomic=False, stream=stream)
 
     def _schedule_expiry(self) -> None:
         self._timers.schedule(_EXPIRY, self._config.offsets_retention_check_interval_ms, self.expire_offsets)
@@ -142,6 +162,9 @@ class GroupShard:
                 continue
             if isinstance(group, ConsumerGroup):
                 yield from self._sessions.restart(group)
+                continue
+            if isinstance(group, ShareGroup):
+                yield from self.shares.restart(group)
                 continue
             yield from self._rebalance.restart_sessions(group)
             if len(group.members) > self._config.group_max_size:
@@ -173,7 +196,7 @@ class GroupShard:
     def _refresh(self, topics: set[str]) -> Work[None]:
         """The next heartbeat of every group that subscribes to one of them looks again at what there is."""
         for group in self.groups:
-            if isinstance(group, ConsumerGroup) and group.is_subscribed_to_any(topics):
+            if not isinstance(group, ClassicGroup) and group.is_subscribed_to_any(topics):
                 group.refresh_metadata = True
             yield
 
@@ -184,7 +207,8 @@ class GroupShard:
     ) -> Work[None] | None:
         apply = _REPLAY.get(type(record.key))
         if apply is None:
-            return None
+            modern = SHARE_REPLAY.get(type(record.key))
+            return None if modern is None else modern(self.groups, record.key, record.value)
         if apply is GroupShard._replay_offset:
             self._replay_offset(record.key, record.value, offset, producer_id)
             return None
@@ -264,7 +288,8 @@ class GroupShard:
     def _replay_target_epoch(self, key: Any, value: Any) -> None:
         if value is None:
             return
-        self.groups.consumer_for_replay(key.group_id).assignment_epoch = value.assignment_epoch
+        group = self.groups.consumer_for_replay(key.group_id)
+        group.assignment_epoch, group.assignment_timestamp.value = value.assignment_epoch, value.assignment_timestamp
 
     def _replay_pattern(self, key: Any, value: Any) -> None:
         if value is None:
@@ -276,7 +301,9 @@ class GroupShard:
         self.groups.consumer_for_replay(key.group_id).put_pattern(key.regular_expression, resolved)
 
 
-def _tombstones(group: ClassicGroup | ConsumerGroup) -> list[CoordinatorRecord]:
+def _tombstones(group: Group) -> list[CoordinatorRecord]:
+    if isinstance(group, ShareGroup):
+        return share_group_tombstones(group)
     return [group_tombstone(group.group_id)] if isinstance(group, ClassicGroup) else group_tombstones(group)
 
 

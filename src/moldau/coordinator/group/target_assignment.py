@@ -34,6 +34,16 @@ def metadata_hash(topics: Iterable[str], image: MetadataImage) -> Work[int]:
     return 0 if empty else int.from_bytes(digest.digest(), "big", signed=True)
 
 
+def may_assign(assigned_ms: int, interval_ms: int, now_ms: int) -> bool:
+    """Whether a new target may be computed: the last one must be a while old, so that many changes cause one."""
+    return assigned_ms == 0 or now_ms >= assigned_ms + interval_ms
+
+
+def heartbeat_soon(interval_ms: int, assigned_ms: int, assignment_interval_ms: int, now_ms: int) -> int:
+    """The heartbeat interval of a member whose target is due: it need not wait longer than until then."""
+    return min(interval_ms, max(assigned_ms + assignment_interval_ms - now_ms, 1))
+
+
 def compute_target(
     assignor: str,
     subscriptions: Mapping[str, tuple[ConsumerMember, frozenset[str]]],

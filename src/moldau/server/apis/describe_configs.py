@@ -16,9 +16,10 @@ from moldau.config.description import (
     Dynamic,
     describe_broker,
     describe_broker_defaults,
+    describe_group,
     describe_topic,
 )
-from moldau.controller.configs import describe
+from moldau.controller.configs import check_group_name, describe
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata import topic_name
 from moldau.metadata.image import ResourceType
@@ -86,6 +87,9 @@ def _configs(
             return _entries(request, describe_broker_defaults(_dynamic(context), keys))
         check_is_this_broker(context, name)
         return _entries(request, describe_broker(config, _dynamic(context), keys))
+    if resource.resource_type == ResourceType.GROUP:
+        check_group_name(name)
+        return _entries(request, describe_group(config, image.configs.group(name), _dynamic(context), keys))
     if resource.resource_type == ResourceType.BROKER_LOGGER:
         check_is_this_broker(context, name)
         return [

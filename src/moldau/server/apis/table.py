@@ -16,6 +16,7 @@ from moldau.server.apis.alter_configs import ALTER_CONFIGS, CONTROLLER_ALTER_CON
 from moldau.server.apis.alter_partition import ALTER_PARTITION
 from moldau.server.apis.alter_partition_reassignments import ALTER_PARTITION_REASSIGNMENTS
 from moldau.server.apis.alter_replica_log_dirs import ALTER_REPLICA_LOG_DIRS
+from moldau.server.apis.alter_share_group_offsets import ALTER_SHARE_GROUP_OFFSETS
 from moldau.server.apis.alter_user_scram_credentials import ALTER_USER_SCRAM_CREDENTIALS
 from moldau.server.apis.api_versions import API_VERSIONS
 from moldau.server.apis.assign_replicas_to_dirs import ASSIGN_REPLICAS_TO_DIRS
@@ -32,6 +33,7 @@ from moldau.server.apis.create_topics import CREATE_TOPICS
 from moldau.server.apis.delete_acls import DELETE_ACLS
 from moldau.server.apis.delete_groups import DELETE_GROUPS
 from moldau.server.apis.delete_records import DELETE_RECORDS
+from moldau.server.apis.delete_share_group_offsets import DELETE_SHARE_GROUP_OFFSETS
 from moldau.server.apis.delete_topics import DELETE_TOPICS
 from moldau.server.apis.describe_acls import DESCRIBE_ACLS
 from moldau.server.apis.describe_client_quotas import DESCRIBE_CLIENT_QUOTAS
@@ -42,6 +44,7 @@ from moldau.server.apis.describe_groups import DESCRIBE_GROUPS
 from moldau.server.apis.describe_log_dirs import DESCRIBE_LOG_DIRS
 from moldau.server.apis.describe_producers import DESCRIBE_PRODUCERS
 from moldau.server.apis.describe_quorum import DESCRIBE_QUORUM
+from moldau.server.apis.describe_share_group_offsets import DESCRIBE_SHARE_GROUP_OFFSETS
 from moldau.server.apis.describe_topic_partitions import DESCRIBE_TOPIC_PARTITIONS
 from moldau.server.apis.describe_transactions import DESCRIBE_TRANSACTIONS
 from moldau.server.apis.describe_user_scram_credentials import DESCRIBE_USER_SCRAM_CREDENTIALS
@@ -78,6 +81,8 @@ from moldau.server.apis.remove_raft_voter import REMOVE_RAFT_VOTER
 from moldau.server.apis.renew_delegation_token import RENEW_DELEGATION_TOKEN
 from moldau.server.apis.sasl_authenticate import SASL_AUTHENTICATE
 from moldau.server.apis.sasl_handshake import SASL_HANDSHAKE
+from moldau.server.apis.share_group_describe import SHARE_GROUP_DESCRIBE
+from moldau.server.apis.share_group_heartbeat import SHARE_GROUP_HEARTBEAT
 from moldau.server.apis.share_group_state import (
     DELETE_SHARE_GROUP_STATE,
     INITIALIZE_SHARE_GROUP_STATE,
@@ -161,6 +166,11 @@ BROKER_APIS: Final[tuple[Api, ...]] = (
     forwarded(RENEW_DELEGATION_TOKEN),
     forwarded(EXPIRE_DELEGATION_TOKEN),
     DESCRIBE_DELEGATION_TOKEN,
+    SHARE_GROUP_HEARTBEAT,
+    SHARE_GROUP_DESCRIBE,
+    DESCRIBE_SHARE_GROUP_OFFSETS,
+    ALTER_SHARE_GROUP_OFFSETS,
+    DELETE_SHARE_GROUP_OFFSETS,
 )
 
 CONTROLLER_APIS: Final[tuple[Api, ...]] = (
