@@ -52,9 +52,8 @@ def _send(producer: Producer, topic: str, count: int, value: bytes, failed: list
         raise TimeoutError("not every record was acknowledged")
 
 
-def consume(bootstrap: str, topic: str, count: int, size: int) -> float:
-    """Records per second, over as many passes through the topic as make up about `count` records."""
-    there = kept(size)
+def consume(bootstrap: str, topic: str, count: int, size: int, there: int) -> float:
+    """Records per second, over as many passes through `there` records as make up about `count` of them."""
     produce(bootstrap, topic, there, size)
     consumer = Consumer(
         {

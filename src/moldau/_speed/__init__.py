@@ -49,6 +49,7 @@ KERNELS = (
     "consumed",
     "delivery",
     "express",
+    "following",
     "frames",
     "lookup",
     "packing",

@@ -98,6 +98,14 @@ class Link:
     def _settled(self, call: Call) -> None:
         self._deadlines.pop(call, None)
 
+    def overdue(self, now: float) -> Call | None:
+        return next((call for call, deadline in self._deadlines.items() if deadline <= now), None)
+
+    @property
+    def next_deadline(self) -> float:
+        """When the first of the answers that are missing is overdue."""
+        return min(self._deadlines.values(), default=inf)
+
     def check_time(self, now: float) -> None:
         """Gives the link up if it took too long to stand or to answer."""
         if now >= self._renew_at:
@@ -106,7 +114,7 @@ class Link:
             if now >= self._connect_deadline:
                 self._unreachable("timed out")
             return
-        overdue = next((call for call, deadline in self._deadlines.items() if deadline <= now), None)
+        overdue = self.overdue(now)
         if overdue is not None:
             name = api_name(overdue.request.API_KEY)
             self.give_up(RequestTimedOut(f"{self.address} did not answer {name} in time."))

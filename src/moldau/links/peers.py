@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from math import inf
 from typing import Any, Final, Protocol
 
 from moldau.deferred import Deferred, failed, pass_on
@@ -22,7 +23,6 @@ from moldau.links.errors import ConnectionFailed, RequestTimedOut, not_let_in
 from moldau.links.link import Link
 from moldau.links.security import OPEN, Security
 from moldau.links.versions import NodeVersions, Request, api_name
-from moldau.protocol.message import Message
 from moldau.runtime.ports import Clock, Loop, Network, Random, TimerHandle
 
 logger = logging.getLogger("moldau.links")
@@ -35,7 +35,7 @@ _IDLE_SECONDS: Final = 540.0
 class PeerPort(Protocol):
     """What those need who ask other nodes; the rest is the business of whoever puts a node together."""
 
-    def ask(self, address: Address, request: Message, *, timeout: float | None = None, line: str = "") -> Deferred[Any]:
+    def ask(self, address: Address, request: Request, *, timeout: float | None = None, line: str = "") -> Deferred[Any]:
         """The answer, or a MoldauError if there is none; nothing is raised at once. An answer may be kept: the records
         in it lie in memory of their own."""
         ...
@@ -184,6 +184,9 @@ class _Line:
         self._waiting: list[_Question] = []
         # Runs while no further connection may be tried.
         self._pause: TimerHandle | None = None
+        # Runs until the first of the answers that were missing when it was set is overdue.
+        self._limit: TimerHandle | None = None
+        self._limit_at = 0.0
 
     def is_unused(self, now: float) -> bool:
         return self.link is None and self._pause is None and now - self._asked_at > _IDLE_SECONDS
@@ -202,9 +205,28 @@ class _Line:
             return failed(ConnectionFailed(f"{self._address} cannot be called: {error}."))
         call = link.ask(request, seconds, at_most=at_most)
         if not call.settled:
-            limit = self._loop.call_later(seconds, lambda: link.give_up(self._silent(request)))
-            call.then(lambda _value, _error: limit.cancel())
+            self._limit_by(self._clock.monotonic() + seconds)
         return call
+
+    def _limit_by(self, deadline: float) -> None:
+        """One timer for all that is asked here: each answer in its time would otherwise cancel one of its own."""
+        if self._limit is not None:
+            if deadline >= self._limit_at:
+                return
+            self._limit.cancel()
+        self._limit_at = deadline
+        self._limit = self._loop.call_later(max(0.0, deadline - self._clock.monotonic()), self._check_limit)
+
+    def _check_limit(self) -> None:
+        self._limit = None
+        link = self.link
+        if link is None:
+            return
+        overdue = link.overdue(self._clock.monotonic())
+        if overdue is not None:
+            link.give_up(self._silent(overdue.request))
+        elif link.next_deadline < inf:
+            self._limit_by(link.next_deadline)
 
     def _usable_link(self) -> Link:
         link = self.link
@@ -267,6 +289,9 @@ class _Line:
         if self._pause is not None:
             self._pause.cancel()
             self._pause = None
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None
         link, self.link = self.link, None
         waiting, self._waiting = self._waiting, []
         if link is not None:

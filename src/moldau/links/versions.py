@@ -16,7 +16,11 @@ from moldau.protocol.messages.api_versions import ApiVersionsResponse
 
 
 class Request(Protocol):
-    """What every generated request class offers."""
+    """What every generated request class offers.
+
+    One that can read plain answers in a quicker way than the generated class also has `read_answer(data, version)`: it
+    is given the whole frame, and returns what was said, in its own words, or None.
+    """
 
     @property
     def API_KEY(self) -> int: ...

@@ -87,6 +87,8 @@ class DelayedFetch(DelayedOperation):
             return True
         if limit == read.fetch_offset or (self._throttled is not None and self._throttled(partition)):
             return False
+        if self._min_bytes <= 1 and read.max_bytes > 0:
+            return True
         found = min(partition.log.bytes_between(read.fetch_offset, limit), read.max_bytes)
         self._found += found - read.found
         read.found = found

@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, MoldauError, error_code
-from moldau.protocol.messages.fetch import (
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-    FetchTopic,
-    ForgottenTopic,
-    PartitionData,
-    ReplicaState,
-)
+from moldau.protocol.messages.fetch import FetchResponse, PartitionData
 from moldau.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -29,12 +21,12 @@ from moldau.protocol.messages.list_offsets import (
 )
 from moldau.replica.follower import NO_BROKER_EPOCH
 from moldau.replica.following import Following
+from moldau.replica.source_fetch import ShortAnswer, SourceFetch
 from moldau.replica.source_session import Asked, PartitionKey, SourceSession
 from moldau.runtime.ports import TimerHandle
 from moldau.slicing import Work
 from moldau.storage.batch_order import UnexpectedOffset
 from moldau.storage.storage_error import StorageError
-from moldau.types import Uuid
 
 if TYPE_CHECKING:
     from moldau.replica.fetchers import Fetchers
@@ -123,7 +115,10 @@ class Fetcher:
     def _waits_for_disk(self, now: float) -> bool:
         """What is being forced to disk is there in a moment. A request without it would keep its producers waiting
         until that is answered; so it is waited for, but not for ever."""
-        if all(following.is_forced for following in self.partitions.values()):
+        for following in self.partitions.values():
+            if following.partition.durable and not following.is_forced:
+                break
+        else:
             self._forcing_until = 0.0
             return False
         if not self._forcing_until:
@@ -156,44 +151,14 @@ class Fetcher:
                 wanted[key] = following.ask()
         return wanted, pause
 
-    def _request(self, wanted: dict[PartitionKey, Asked]) -> FetchRequest:
-        config, session = self._fetchers.config(), self._session
+    def _request(self, wanted: dict[PartitionKey, Asked]) -> SourceFetch:
+        session = self._session
         named, forgotten = session.next(wanted)
-        topics: dict[Uuid, FetchTopic] = {}
-        for (topic_id, index), asked in named:
-            topic = topics.get(topic_id)
-            if topic is None:
-                topic = topics[topic_id] = FetchTopic(topic_id=topic_id)
-            topic.partitions.append(
-                FetchPartition(
-                    partition=index,
-                    current_leader_epoch=asked.leader_epoch,
-                    fetch_offset=asked.offset,
-                    last_fetched_epoch=asked.fetched_epoch,
-                    log_start_offset=asked.log_start_offset,
-                    partition_max_bytes=asked.max_bytes,
-                )
-            )
-        gone: dict[Uuid, ForgottenTopic] = {}
-        for topic_id, index in forgotten:
-            gone.setdefault(topic_id, ForgottenTopic(topic_id=topic_id)).partitions.append(index)
-        return FetchRequest(
-            cluster_id=self._fetchers.cluster_id,
-            replica_state=ReplicaState(
-                replica_id=self._fetchers.broker_id, replica_epoch=self._fetchers.broker_epoch()
-            ),
-            max_wait_ms=config.replica_fetch_wait_max_ms,
-            min_bytes=config.replica_fetch_min_bytes,
-            max_bytes=config.replica_fetch_response_max_bytes,
-            session_id=session.id,
-            session_epoch=session.epoch,
-            topics=list(topics.values()),
-            forgotten_topics_data=list(gone.values()),
-        )
+        return SourceFetch(self._fetchers.limits(), session.id, session.epoch, named, forgotten)
 
     # ------------------------------------------------------------------------------------------------- answering
 
-    def _answered(self, response: FetchResponse | None, error: BaseException | None) -> None:
+    def _answered(self, response: FetchResponse | ShortAnswer | None, error: BaseException | None) -> None:
         if self.closed:
             return
         if response is None:
@@ -206,7 +171,11 @@ class Fetcher:
             self._over()
         else:
             try:
-                work = self._fetchers.slicer.run(self._take(response), lambda: not self.closed)
+                if isinstance(response, ShortAnswer):
+                    self._take_short(response)
+                    work = None
+                else:
+                    work = self._fetchers.slicer.run(self._take(response), lambda: not self.closed)
             except Exception as failure:
                 self._taken(failure)
                 return
@@ -248,6 +217,22 @@ class Fetcher:
         following.behind_metadata = min(following.behind_metadata + 1, _MOST_DOUBLINGS)
         return min(self._backoff(), self._fetchers.clock.monotonic() + pause)
 
+    def _take_short(self, answer: ShortAnswer) -> None:
+        """The same as `_take`, of so little that nobody has to pause."""
+        data = answer.data
+        for topic_id, index, high_watermark, log_start, first, end in answer.rows:
+            following = self.partitions.get((topic_id, index))
+            if following is None:
+                continue
+            local = following.partition.log.local
+            before = local.high_watermark, local.log_start_offset
+            try:
+                appended = following.take_short(data, first, end, high_watermark, log_start)
+            except _PASSING as error:
+                self._cannot(following, ErrorCode.NONE, error)
+            else:
+                self._took(following, appended, before)
+
     def _take(self, response: FetchResponse) -> Work[None]:
         for topic in response.responses:
             for data in topic.partitions:
@@ -259,7 +244,6 @@ class Fetcher:
                 yield
 
     def _take_partition(self, key: PartitionKey, following: Following, data: PartitionData) -> Work[None]:
-        place = following.partition.topic_partition
         if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             self._seek(key, following)
             return
@@ -269,20 +253,27 @@ class Fetcher:
             log = following.partition.log
             before = log.high_watermark, log.log_start_offset
             appended = yield from following.take(data)
-        except (KafkaError, StorageError, UnexpectedOffset) as error:
-            # A leader that is not one yet, or no longer; a topic it has not heard of; a disk without room, here or
-            # there. All of it passes, or the metadata tells.
-            following.changed = True
-            following.in_sync = False
-            following.resume_at = self._partition_backoff(following, data.error_code)
-            level = logging.DEBUG if data.error_code in _METADATA_ERRORS else logging.WARNING
-            logger.log(level, "%s cannot be fetched now: %s", place, error)
+        except _PASSING as error:
+            self._cannot(following, data.error_code, error)
             return
+        self._took(following, appended, before)
+
+    def _cannot(self, following: Following, code: int, error: MoldauError) -> None:
+        """A leader that is not one yet, or no longer; a topic it has not heard of; a disk without room, here or there.
+        All of it passes, or the metadata tells."""
+        following.changed = True
+        following.in_sync = False
+        following.resume_at = self._partition_backoff(following, code)
+        level = logging.DEBUG if code in _METADATA_ERRORS else logging.WARNING
+        logger.log(level, "%s cannot be fetched now: %s", following.partition.topic_partition, error)
+
+    def _took(self, following: Following, appended: int, before: tuple[int, int]) -> None:
+        """`before` are high watermark and log start as they were."""
         following.behind_metadata = 0
         if appended:
             self._fetchers.throttle.took(following.partition, appended)
-        log = following.partition.log
-        if appended or (log.high_watermark, log.log_start_offset) != before:
+        local = following.partition.log.local
+        if appended or (local.high_watermark, local.log_start_offset) != before:
             self._fetchers.took(following.partition)
 
     # ----------------------------------------------------------------------------------------------- out of range
@@ -364,6 +355,7 @@ class Fetcher:
         self.wake()
 
 
+_PASSING: Final = (KafkaError, StorageError, UnexpectedOffset)
 _SESSION_ERRORS: Final = frozenset(
     {
         ErrorCode.FETCH_SESSION_ID_NOT_FOUND,

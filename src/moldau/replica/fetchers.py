@@ -8,8 +8,10 @@ from moldau.config.broker import BrokerConfig
 from moldau.links.addresses import Address
 from moldau.links.peers import PeerPort
 from moldau.replica.fetcher import Fetcher
+from moldau.replica.follower import NO_BROKER_EPOCH
 from moldau.replica.following import Following
 from moldau.replica.partition import Partition
+from moldau.replica.source_fetch import SourceLimits
 from moldau.replica.source_session import PartitionKey
 from moldau.replica.throttles import FollowerThrottle
 from moldau.runtime.ports import Clock, Loop
@@ -48,6 +50,23 @@ class Fetchers:
         self._fetchers: dict[tuple[int, int], Fetcher] = {}
         self._by_partition: dict[PartitionKey, Fetcher] = {}
         self._closed = False
+        self._limits_of: BrokerConfig | None = None
+        self._limits = SourceLimits("", broker_id, NO_BROKER_EPOCH, 0, 0, 0)
+
+    def limits(self) -> SourceLimits:
+        """What stands in every fetch; made anew when the settings or our registration are others."""
+        config, epoch = self.config(), self.broker_epoch()
+        if config is not self._limits_of or epoch != self._limits.broker_epoch:
+            self._limits_of = config
+            self._limits = SourceLimits(
+                self.cluster_id,
+                self.broker_id,
+                epoch,
+                config.replica_fetch_wait_max_ms,
+                config.replica_fetch_min_bytes,
+                config.replica_fetch_response_max_bytes,
+            )
+        return self._limits
 
     def __len__(self) -> int:
         return len(self._by_partition)

@@ -90,9 +90,12 @@ class Purgatory(Generic[Key]):
         # Keys that are looked at in this turn. A dict, for its order.
         self._stirred: dict[Key, None] = {}
 
-    def wait(self, operation: DelayedOperation, keys: Iterable[Key], timeout_ms: int) -> None:
-        """Completes `operation` now if it is ready, else watches it under `keys` until its deadline."""
-        if operation.ready():
+    def wait(
+        self, operation: DelayedOperation, keys: Iterable[Key], timeout_ms: int, *, is_ready: bool | None = None
+    ) -> None:
+        """Completes `operation` now if it is ready, else watches it under `keys` until its deadline. Whoever knows
+        whether it is says so."""
+        if operation.ready() if is_ready is None else is_ready:
             operation.complete()
             return
         for key in keys:
@@ -119,13 +122,20 @@ class Purgatory(Generic[Key]):
     def _set_deadline(self, operation: DelayedOperation, timeout_ms: int) -> None:
         deadline = self._now_ms() + timeout_ms
         operation._timer = self._wheel.add(deadline, lambda: self._expire(operation))
-        self._schedule_wakeup()
+        if self._wakeup is None or deadline < self._wakeup_at:
+            self._schedule_wakeup()
 
     def check_soon(self, key: Key) -> None:
         """The same as `check` before this turn of the loop ends; if very many are ready, in the turns after it."""
         if not self._stirred:
             self._loop.call_soon(self._check_stirred)
         self._stirred[key] = None
+
+    def check_now(self) -> None:
+        """What `check_soon` was asked for, at once; and the answers leave before this turn of the loop goes on."""
+        if self._stirred:
+            self._check_stirred()
+        self._loop.flush()
 
     def _check_stirred(self) -> None:
         stirred, self._stirred = self._stirred, {}

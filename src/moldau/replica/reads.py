@@ -55,6 +55,7 @@ class Reads:
         "_left",
         "_max_bytes",
         "_min_bytes",
+        "_moved",
         "_rack",
         "_replicas",
         "_told",
@@ -104,6 +105,8 @@ class Reads:
         self._found = 0
         self._waiting: DelayedFetch | None = None
         self._hurried = False
+        # Whether what this follower told has moved the high watermark of any partition.
+        self._moved = False
 
     def give_way(self) -> None:
         """Waits no longer: what there is is the answer."""
@@ -142,7 +145,9 @@ class Reads:
             return self._answer(answer)
         waiting = self._waiting_reads(self._asked)
         operation, later = self._operation(waiting, answer)
-        self._replicas.fetches.wait(operation, [read.partition for read in waiting], max_wait_ms)
+        # What was empty a moment ago still is, unless others have been served meanwhile.
+        is_ready = False if self._found == 0 and not self._moved else None
+        self._replicas.fetches.wait(operation, [read.partition for read in waiting], max_wait_ms, is_ready=is_ready)
         return later
 
     def _is_due(self, max_wait_ms: int) -> bool:
@@ -187,7 +192,7 @@ class Reads:
 
     def _begin_again(self) -> None:
         self.results = []
-        self.failed = self.redirected = False
+        self.failed = self.redirected = self._moved = False
         self.diverging.clear()
         self._left = self._max_bytes
         self._found = 0
@@ -222,7 +227,7 @@ class Reads:
                     leader_only=leader_only,
                 )
                 if not self._told and not isinstance(read, DivergingEpoch):
-                    self._tell(partition, offset, log_start, leader_end)
+                    self._moved |= self._tell(partition, offset, log_start, leader_end)
                     read.high_watermark = partition.log.local.high_watermark
             except KafkaError as error:
                 self._refuse(topic, index, error)
@@ -249,12 +254,16 @@ class Reads:
                 )
             )
         self._left, self._found = left, total
+        if self._moved:
+            # Producers and readers have waited for this follower, who has time.
+            self._replicas.fetches.check_now()
 
-    def _tell(self, partition: Partition, offset: int, log_start: int, leader_end: int) -> None:
+    def _tell(self, partition: Partition, offset: int, log_start: int, leader_end: int) -> bool:
         """The follower has all before `offset`, which the high watermark, and who waits for it, may have waited for."""
         moved = partition.follower_fetched(self._follower, offset, log_start, leader_end, self._broker_epoch)
         if moved or partition in self._replicas.deletes.watched:
             self._replicas.moved(partition)
+        return moved
 
     def _throttled(self, partition: Partition) -> bool:
         replication = self._replicas.replication

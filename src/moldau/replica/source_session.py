@@ -6,7 +6,7 @@ is unclear, the next fetch names everything again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from moldau.errors import ErrorCode
@@ -36,13 +36,11 @@ class SourceSession:
         # What the other end believes we want, as far as it has answered.
         self._told: dict[PartitionKey, Asked] = {}
 
-    def next(
-        self, wanted: Mapping[PartitionKey, Asked]
-    ) -> tuple[Iterable[tuple[PartitionKey, Asked]], list[PartitionKey]]:
+    def next(self, wanted: Mapping[PartitionKey, Asked]) -> tuple[list[tuple[PartitionKey, Asked]], list[PartitionKey]]:
         """The partitions to name in the next request, and those to be forgotten."""
         if self.epoch == _INITIAL:
             self._told = dict(wanted)
-            return wanted.items(), []
+            return list(wanted.items()), []
         told = self._told
         changed = [(key, asked) for key, asked in wanted.items() if told.get(key) != asked]
         forgotten = [key for key in told if key not in wanted] if len(told) + len(changed) > len(wanted) else []

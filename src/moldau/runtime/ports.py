@@ -47,6 +47,11 @@ class Loop(Protocol):
 
     def call_from_thread(self, callback: Callable[[], None]) -> None: ...
 
+    def flush(self) -> None:
+        """What transports have queued leaves now, and not at the end of the turn: somebody else may go on with it while
+        there is more to do here."""
+        ...
+
     def run(self) -> None:
         """Runs until `stop`."""
         ...
@@ -208,6 +213,10 @@ class Transport(Protocol):
 
     def send(self, chunks: Sequence[Chunk]) -> None:
         """Queues bytes as they are: the caller includes the length prefix. Buffers must not change afterwards."""
+        ...
+
+    def flush(self) -> None:
+        """What is queued leaves now, as far as the peer takes it."""
         ...
 
     def pause(self) -> None:

@@ -136,6 +136,10 @@ class Reactor:
             except OSError:
                 logger.debug("a thread called back after the loop was closed")
 
+    def flush(self) -> None:
+        senders, self._unflushed = self._unflushed, []
+        self._run_all([sender.flush for sender in senders])
+
     def run(self) -> None:
         if self._running:
             raise RuntimeError("the loop is running already")
@@ -267,8 +271,7 @@ class Reactor:
         if self._timers:
             self._run_timers()
         if self._unflushed:
-            senders, self._unflushed = self._unflushed, []
-            self._run_all([sender.flush for sender in senders])
+            self.flush()
 
     def _with_postponed(self, ready: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """Those who wait already before those who came since, each once, with what is known of it now."""

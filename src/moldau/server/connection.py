@@ -207,6 +207,13 @@ class Connection:
     def send(self, chunks: list[Chunk]) -> None:
         self._send(chunks)
 
+    def send_late(self, chunks: list[Chunk]) -> None:
+        """An answer that had to wait. A follower's leaves at once: producers wait for what he says next, and he works
+        while others are answered here."""
+        self._send(chunks)
+        if self.is_follower:
+            self.transport.flush()
+
     def hold(self) -> None:
         """Takes no further request until `release`; may be nested (a throttled answer to a parked request)."""
         self._holds += 1

@@ -195,7 +195,7 @@ class RequestChannel:
             return
         if not isinstance(answer, Deferred):
             raise TypeError(f"the raw handler of {route.api.key.name} returned {type(answer).__name__}")
-        self._await(connection, answer, connection.send, None)
+        self._await(connection, answer, connection.send_late, None)
 
     def answer_unsupported(self, connection: Connection, offer: Offer, correlation_id: int) -> None:
         assert offer.api.unsupported_version is not None

@@ -136,6 +136,9 @@ class SimulatedLoop:
     def call_from_thread(self, callback: Callable[[], None]) -> None:
         self._schedule.add(0, self, callback)
 
+    def flush(self) -> None:
+        """What is sent leaves after the step, which takes no time."""
+
     def call_after_us(self, delay_us: int, callback: Callable[[], None]) -> Event:
         return self._schedule.add(delay_us, self, callback)
 

@@ -61,6 +61,9 @@ class SimulatedTransport:
             self._queue.extend(chunks)
             self._leave_later()
 
+    def flush(self) -> None:
+        self._leave()
+
     def pause(self) -> None:
         self._paused = True
 

@@ -87,6 +87,9 @@ class ManualLoop:
     def call_from_thread(self, callback: Callable[[], None]) -> None:
         self._soon.append(callback)
 
+    def flush(self) -> None:
+        """Nothing is sent here."""
+
     def run(self) -> None:
         """One turn after another until nothing is left to do at this moment."""
         while self._soon or (self._later and self._later[0][0] <= self._clock.now):

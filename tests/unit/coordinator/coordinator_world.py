@@ -50,6 +50,9 @@ class FakeTime:
     def call_from_thread(self, callback: Callable[[], None]) -> None:
         raise NotImplementedError
 
+    def flush(self) -> None:
+        raise NotImplementedError
+
     def run(self) -> None:
         raise NotImplementedError
 

@@ -34,6 +34,7 @@ from moldau.protocol.records import Record, encode_batch
 from moldau.replica.appends import Appends
 from moldau.replica.manager import ReplicaManager
 from moldau.replica.replication import Replication
+from moldau.replica.source_fetch import SourceFetch
 from moldau.runtime.ports import FileSlice
 from moldau.security.principal import ANONYMOUS
 from moldau.server.apis.fetch import fetch, raw_fetch
@@ -405,6 +406,9 @@ class Cluster:
     def send(self, source: Broker, target: int, request: Any) -> Deferred[Any]:
         version = VERSIONS[request.API_KEY]
         data = request.encode(version)
+        read_short = getattr(request, "read_answer", None)
+        if isinstance(request, SourceFetch):
+            request = request.message()
         later: Deferred[Any] = Deferred()
         loop = source.runtime.loop
 
@@ -440,7 +444,9 @@ class Cluster:
             frame = b"".join(chunk.read() if isinstance(chunk, FileSlice) else bytes(chunk) for chunk in chunks)
             if isinstance(request, FetchRequest):
                 self.answers.append(frame)
-            answer = RESPONSES[type(request)].decode(frame[9:], version)
+            # As links hear it: in short words, if there are any for it.
+            short = read_short(memoryview(frame)[4:], version) if read_short is not None and self.compiled else None
+            answer = RESPONSES[type(request)].decode(frame[9:], version) if short is None else short
             loop.call_later(self.delay(), lambda: deliver(answer))
 
         def deliver(answer: Any) -> None:

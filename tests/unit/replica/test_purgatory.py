@@ -45,6 +45,8 @@ class FakeTime:
     def call_from_thread(self, callback: Callable[[], None]) -> None:
         callback()
 
+    def flush(self) -> None: ...
+
     def run(self) -> None: ...
 
     def stop(self) -> None: ...
@@ -307,6 +309,31 @@ def test_what_is_stirred_several_times_is_looked_at_once_and_later() -> None:
     turns.turn()
     assert [operation.finished for operation in operations] == [["done"], ["done"]]
     assert turns.soon == []
+
+
+def test_what_is_stirred_is_looked_at_now_if_somebody_is_in_a_hurry_and_answers_leave() -> None:
+    turns = Turns()
+    purgatory: Purgatory[str] = Purgatory("test", turns, turns)
+    operation = Waiting()
+    purgatory.wait(operation, ["a"], 1000)
+    operation.is_ready = True
+    turns.flush = lambda: operation.finished.append("sent")  # type: ignore[method-assign]
+    purgatory.check_soon("a")
+    purgatory.check_now()
+    assert operation.finished == ["done", "sent"]
+    turns.turn()
+    assert operation.finished == ["done", "sent"]
+
+
+def test_who_knows_whether_he_is_ready_is_not_asked() -> None:
+    turns = Turns()
+    purgatory: Purgatory[str] = Purgatory("test", turns, turns)
+    operation = Waiting()
+    operation.is_ready = True
+    purgatory.wait(operation, ["a"], 1000, is_ready=False)
+    assert operation.finished == []
+    purgatory.check("a")
+    assert operation.finished == ["done"]
 
 
 def test_very_many_are_answered_some_in_a_turn_and_none_is_forgotten() -> None:

@@ -25,7 +25,7 @@ def test_the_next_request_leaves_when_the_answer_to_the_last_is_taken(cluster: C
     asked: list[tuple[FetchRequest, Deferred[Any]]] = []
 
     def ask(address: int, request: Any, *, timeout: float | None = None, line: str = "") -> Deferred[Any]:
-        asked.append((request, Deferred()))
+        asked.append((request.message(), Deferred()))
         return asked[-1][1]
 
     cluster.brokers[2].ask = ask  # type: ignore[method-assign]
@@ -33,3 +33,20 @@ def test_the_next_request_leaves_when_the_answer_to_the_last_is_taken(cluster: C
     asked[0][1].resolve(FetchResponse(session_id=5))
     # Without a turn of the loop in between.
     assert [(request.session_id, request.session_epoch) for request, _ in asked] == [(0, 0), (5, 1)]
+
+
+def test_answers_leave_before_the_follower_they_waited_for_is_dealt_with(cluster: Cluster) -> None:
+    cluster.converge()
+    leader = cluster.leader
+    outcome = leader.produce(b"one")
+    order: list[str] = []
+    park = leader.replicas.fetches.wait
+
+    def wait(*arguments: Any, **named: Any) -> None:
+        order.append("parked")
+        park(*arguments, **named)
+
+    leader.replicas.fetches.wait = wait  # type: ignore[method-assign]
+    leader.runtime.loop.flush = lambda: order.append("sent")  # type: ignore[method-assign]
+    cluster.run_until(lambda: outcome.acknowledged)
+    assert order[-2:] == ["sent", "parked"]

@@ -40,6 +40,9 @@ class Wire:
     def send(self, chunks: Any) -> None:
         self.sent.append(b"".join(chunk.read() if isinstance(chunk, FileSlice) else bytes(chunk) for chunk in chunks))
 
+    def flush(self) -> None:
+        """All of it has left already."""
+
     def pause(self) -> None:
         self.paused = True
 

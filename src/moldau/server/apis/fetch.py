@@ -164,13 +164,18 @@ def _name_leader(response: FetchResponse, answer: PartitionData, hint: LeaderHin
 
 def _joined(chunks: list[Chunk]) -> list[Chunk]:
     """A short answer in one piece: to read and copy its records costs less than two more system calls."""
-    if len(chunks) == 1 or sum(map(len, chunks)) > _SHORT:
+    if len(chunks) == 1:
+        return chunks
+    size = 0
+    for chunk in chunks:
+        size += chunk.length if isinstance(chunk, FileSlice) else len(chunk)
+    if size > _SHORT:
         return chunks
     try:
-        parts = [chunk.read() if isinstance(chunk, FileSlice) else chunk for chunk in chunks]
+        joined = b"".join([chunk.read() if isinstance(chunk, FileSlice) else chunk for chunk in chunks])
     except OSError:
         return chunks  # whoever sends them meets it again
-    return [b"".join(parts)] if sum(map(len, parts)) == sum(map(len, chunks)) else chunks
+    return [joined] if len(joined) == size else chunks
 
 
 def raw_fetch(services: Services) -> RawHandler:
@@ -209,14 +214,15 @@ def raw_fetch(services: Services) -> RawHandler:
             return DECLINED
         max_wait, min_bytes, max_bytes, isolation, session_id, session_epoch, partitions, forgotten, *reader = plan
         rack, replica_id, broker_epoch = reader
+        # Who only says to be a broker takes nobody's place.
+        is_follower = connection.is_follower = replica_id >= 0 and denied is None
         context = services.fetch_sessions.begin(
             session_id,
             session_epoch,
             partitions,
             forgotten,
             uses_topic_ids=version >= 13,
-            # Who only says to be a broker takes nobody's place.
-            privileged=replica_id >= 0 and denied is None,
+            privileged=is_follower,
             now_ms=int(services.runtime.clock.monotonic() * 1000),
         )
         call = FetchCall(
