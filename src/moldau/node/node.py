@@ -25,6 +25,7 @@ from moldau.metadata.loader import MetadataLoader
 from moldau.node.bootstrap import read_bootstrap
 from moldau.node.broker import Broker
 from moldau.node.identity import NodeError, cluster_id_of
+from moldau.node.own_address import OwnAddress
 from moldau.node.peer_security import called_listeners, peers_of
 from moldau.node.quorum import VotersOfQuorum, controller_endpoints, make_quorum
 from moldau.raft.snapshot_generator import SnapshotGenerator
@@ -97,6 +98,7 @@ class Node:
             random,
         )
         self._controller_lifecycle: ControllerLifecycle | None = None
+        self._own_address = OwnAddress(config, self.controllers, self.services, self._fail)
         if config.is_controller:
             self.controller = self.services.controller = Controller(
                 self.cluster_id,
@@ -157,6 +159,7 @@ class Node:
                     self.server.bind(endpoint, table, self.tls.of(endpoint.name))
             self._join_quorum()
             self.server.serve(self._config.controller_endpoints)
+            self._own_address.check()
             caught_up = self._caught_up()
         except BaseException:
             self.quorum.close()
@@ -373,7 +376,7 @@ class Node:
 
     def _closing(self) -> list[Callable[[], None]]:
         """What ends before the logs do, in order."""
-        parts: list[Callable[[], None]] = []
+        parts: list[Callable[[], None]] = [self._own_address.close]
         if self.broker is not None:
             parts += [self.broker.share_persister.close, self.broker.share_states.close]
             parts += [self.broker.groups.close, self.broker.transactions.close]

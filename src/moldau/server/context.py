@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from moldau.server.fetch_sessions import FetchSessions
     from moldau.server.listener_tls import TlsListeners
     from moldau.server.share.persister import SharePersister
+    from moldau.server.own_call import OwnCall
     from moldau.server.txn_markers import TransactionMarkers
     from moldau.server.txn_partitions import TransactionPartitions
     from moldau.slicing import Slicer
@@ -64,6 +65,8 @@ class Services:
     controller: Controller | None
     controller_channel: ControllerChannel
     quorum: RaftQuorum
+    # None: nobody listens for it.
+    own_call: OwnCall | None = None
     logs: LogManager
     log_moves: LogMoves
     producer_ids: ProducerIdPool

@@ -40,6 +40,8 @@ def api_versions(context: RequestContext, request: ApiVersionsRequest) -> ApiVer
         if not all(_SOFTWARE.fullmatch(text) for text in software):
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         context.connection.software = software
+        if context.services.own_call is not None:
+            context.services.own_call.hear(software.version)
     services = context.services
     image = services.metadata.image
     # The one level that no record of the cluster names: the quorum has it.
