@@ -29,6 +29,7 @@ FAILED_ONCE = {
     "logs opened with metadata of long ago": (8,),
     "a log without records behind its snapshot, in an earlier epoch": (803,),
     "an in-sync replica that finds out that it lost its beginning": (1006,),
+    "a controller that is deposed and says that a deleted topic is there still": (1795055424890,),
 }
 # The same of clusters that live for half an hour.
 FAILED_ONCE_LONG = {

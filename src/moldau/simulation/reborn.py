@@ -57,7 +57,7 @@ class Reborn:
     def run(self, lives: int) -> Conversation[None]:
         for number in range(lives):
             self._compacted = self._chance.happens(0.4)
-            yield from self._create(TOPIC, 1, dict(_COMPACTED if self._compacted else FORCED))
+            yield from retrying(self._be_born, final=())
             yield from self._live(f"reborn-{number}")
             if number < lives - 1:
                 yield from self.check()
@@ -72,7 +72,6 @@ class Reborn:
         self._deleted_up_to = 0
         self._ledger = ledger = Ledger()
         keys = 3 if self._compacted else 0
-        yield from retrying(self._learn_id, final=())
         producer = Producer(
             name, [WHERE], ledger, self._chance.fork(name), keys=keys, leisure=0.3, topic_id=self._last_id
         )
@@ -80,6 +79,12 @@ class Reborn:
         self.acknowledged += ledger.acknowledged
         if not self._compacted and self._chance.happens(0.6):
             yield from self._delete_records(ledger)
+
+    def _be_born(self) -> Conversation[None]:
+        """A controller that has been deposed and does not know it says, in Kafka too, that the topic is there still: so
+        it is created again until another one is."""
+        yield from self._create(TOPIC, 1, dict(_COMPACTED if self._compacted else FORCED))
+        yield from self._learn_id()
 
     def _learn_id(self) -> Conversation[None]:
         """It is the same name and another topic; not every broker has heard of it."""
