@@ -11,7 +11,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from moldau._speed import BatchHeader, read_header, scan_batches
-from moldau._speed.layout import HEADER_SIZE, LEGACY_HEADER, LEGACY_SIZES, MAGIC, MAGIC_AT, PREFIX_SIZE
+from moldau._speed.layout import LEGACY_HEADER, LEGACY_SIZES, MAGIC, MAGIC_AT, PREFIX_SIZE
 from moldau.errors import ProtocolError
 from moldau.runtime.ports import File
 
@@ -64,16 +64,13 @@ def _headers_from(file: File, position: int, end: int) -> list[BatchHeader]:
 
 def _whole_batches(chunk: bytes) -> list[BatchHeader]:
     """The batches that lie wholly in the chunk."""
-    if len(chunk) > MAGIC_AT and chunk[MAGIC_AT] >= MAGIC:
-        try:
-            return scan_batches(chunk, check_crc=False, allow_partial=True)
-        except ProtocolError:
-            pass  # damage, or a change of format, further on: go on one by one up to it
+    try:
+        return scan_batches(chunk, check_crc=False, allow_partial=True)
+    except ProtocolError:
+        pass  # an old format, or damage further on: go on one by one up to it
     headers = []
     position = 0
-    while len(chunk) - position >= HEADER_SIZE or (
-        len(chunk) > position + MAGIC_AT and chunk[position + MAGIC_AT] < MAGIC
-    ):
+    while position < len(chunk):
         try:
             header = header_at(chunk, position)
         except ProtocolError:

@@ -10,7 +10,7 @@ from in_process_node import InProcessNode
 
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
-from moldau.protocol.records import Record, encode_batch
+from moldau.protocol.records import Compression, Record, encode_batch
 from moldau.replica.appends import Appends, Guard
 
 
@@ -83,3 +83,17 @@ def test_what_is_to_be_forced_to_disk_is_answered_then_and_as_it_was(stage: Stag
     assert stage.node.settle(answer) == "answer"
     assert (appends.results, appends.refusals) == (before, {})
     assert stage.replicas.by_name["durable"].partitions[0].log.durability.durable_offset == 1
+
+
+def test_a_large_batch_that_is_judged_elsewhere_is_refused_for_what_it_is(stage: Stage) -> None:
+    large = encode_batch([Record(0, 1_700_000_000_000, None, bytes(2 << 20), [])], compression=Compression.ZSTD)
+    data = memoryview(bytearray(large))
+    appends = Appends(stage.replicas, 1, by_id=False)
+    for topic in ("plain", "keyed"):
+        appends.append(topic, 0, data, 0, len(data))
+    answer = appends.finish(60_000, lambda: "answer")
+    assert isinstance(answer, Deferred), "it is not judged here"
+    assert stage.node.settle(answer) == "answer"
+    assert [result[2] for result in appends.results] == [ErrorCode.NONE, ErrorCode.INVALID_RECORD]
+    assert "no key" in str(appends.refusals[1])
+    assert (stage.end_of("plain"), stage.end_of("keyed")) == (1, 0)

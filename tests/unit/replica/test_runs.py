@@ -27,6 +27,11 @@ def runs(node: InProcessNode) -> Runs:
     return Runs(node.node.replicas, node.runtime.clock, 12)
 
 
+def write(node: InProcessNode) -> None:
+    data = memoryview(bytearray(encode_batch([Record(0, 1_700_000_000_000, None, b"value", [])])))
+    Appends(node.node.replicas, 1, by_id=False).append("orders", 0, data, 0, len(data))
+
+
 def test_a_partition_is_found_by_name_and_by_id(node: InProcessNode, runs: Runs) -> None:
     topic_id = node.create_topic("orders")
     partition = node.node.replicas.get("orders", 0)
@@ -46,8 +51,7 @@ def test_a_run_is_opened_where_a_record_counts_at_once(node: InProcessNode) -> N
     runs = Runs(node.node.replicas, node.runtime.clock, 12, is_closed=lambda: closed)
     node.create_topic("orders")
     partition = node.node.replicas.get("orders", 0)
-    data = memoryview(bytearray(encode_batch([Record(0, 1_700_000_000_000, None, b"value", [])])))
-    Appends(node.node.replicas, 1, by_id=False).append("orders", 0, data, 0, len(data))
+    write(node)
     assert runs.open(partition) is not None
     partition.is_leader = False
     assert runs.open(partition) is None
@@ -59,6 +63,8 @@ def test_a_run_is_opened_where_a_record_counts_at_once(node: InProcessNode) -> N
 def test_no_run_is_opened_on_a_topic_that_is_gone(node: InProcessNode, runs: Runs) -> None:
     node.create_topic("orders")
     partition = node.node.replicas.get("orders", 0)
+    write(node)
+    assert runs.open(partition) is not None
     request = DeleteTopicsRequest(topic_names=["orders"], timeout_ms=1000)
     node.settle(node.node.controller.delete_topics(request, 5))
     assert runs.find("orders", 0) is None
