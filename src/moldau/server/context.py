@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from moldau.server.controller_channel import ControllerChannel
     from moldau.server.fetch_sessions import FetchSessions
     from moldau.server.listener_tls import TlsListeners
-    from moldau.server.share.persister import SharePersister
     from moldau.server.own_call import OwnCall
+    from moldau.server.share.persister import SharePersister
     from moldau.server.txn_markers import TransactionMarkers
     from moldau.server.txn_partitions import TransactionPartitions
     from moldau.slicing import Slicer
