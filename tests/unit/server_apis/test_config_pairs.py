@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from inspect import signature
 from itertools import product
 from pathlib import Path
 from types import FunctionType
@@ -82,7 +83,7 @@ def rules() -> dict[str, list[str]]:
     found = {
         name: settings_of(rule)
         for name, rule in vars(consistency).items()
-        if name.startswith("_check_") and name != "_check_range"
+        if name.startswith("_check_") and len(signature(rule).parameters) == 1  # others are parts of these
     }
     # What a rule makes of several settings before it looks at them, and those of listeners, which stand in one text.
     found["topics"] = settings_of(lambda config: check_together(config.log_defaults()))
