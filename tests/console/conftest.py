@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from chromium import Browser
 from console_process import ConsoleProcess
+from program import Program
 
 from moldau import KafkaAdminClient, KafkaProducer
 from moldau.testing import Cluster
@@ -51,3 +52,8 @@ def browser(chromium: Browser, console: ConsoleProcess) -> Iterator[Browser]:
     yield chromium
     chromium.size(1280, 900)
     assert chromium.complaints() == []
+
+
+@pytest.fixture
+def program(console: ConsoleProcess) -> Program:
+    return Program(console.address)

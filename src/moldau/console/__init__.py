@@ -4,8 +4,8 @@
     visits         what a request is to a page: the console, a session, a form; sending pages back
     gate           who may come in: hosts, sessions, login, forged requests, sizes, headers
     watch          looks at the cluster every few seconds, and keeps what it saw (`snapshot`, `series`)
-    links          the three lines to the cluster: for watching, asking and reading
-    browsing       records from here to there, with a filter; `views` shows their bytes
+    links          the lines to the cluster: for watching, asking, reading and writing
+    browsing       records from here to there, with a filter; `views` shows their bytes (`avro`, `protobuf`)
     charts, listing   curves as SVG; tables by the page
     pages/         one file per noun; templates/, static/: what the browser gets
 

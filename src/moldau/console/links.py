@@ -1,7 +1,7 @@
 """The console's lines to the cluster, and what was asked a moment ago.
 
-A broker answers the requests of one connection in order. So the watch, the pages and those who read records have lines
-of their own: none of them waits behind another.
+A broker answers the requests of one connection in order. So the watch, the pages and those who read and write records
+have lines of their own: none of them waits behind another.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class Links:
         self.watching = make("moldau-console-watch")
         self.asking = make("moldau-console")
         self.reading = make("moldau-console-reader")
+        self.writing = make("moldau-console-writer")
         self._lock = threading.Lock()
         self._answers: OrderedDict[Hashable, tuple[float, Any]] = OrderedDict()
 
@@ -57,5 +58,5 @@ class Links:
             self._answers.clear()
 
     def close(self) -> None:
-        for line in (self.watching, self.asking, self.reading):
+        for line in (self.watching, self.asking, self.reading, self.writing):
             line.close()

@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from moldau import __version__
 from moldau.console.charts import bar, curve, sparkline
+from moldau.console.views import visible
 from moldau.quantities import counted, format_size, format_time
 
 PLACE: Final = Path(__file__).parent
@@ -32,7 +33,7 @@ class Templates:
             auto_reload=False,
         )
         self._environment.filters.update(
-            count=count, size=size, rate=rate, moment=moment, ago=ago, duration=duration, query=query
+            count=count, size=size, rate=rate, moment=moment, ago=ago, duration=duration, query=query, visible=visible
         )
         self._environment.globals.update(
             sparkline=sparkline, curve=curve, bar=bar, counted=counted, static=_statics(), version=__version__

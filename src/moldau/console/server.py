@@ -31,7 +31,11 @@ _LAST_WORDS_SECONDS = 3
 
 def application(console: Console) -> ASGIApp:
     routes: list[Route | Mount] = [
-        Route(page.path, endpoint(console, page.handler, outside=page.outside), methods=["GET", "POST"])
+        Route(
+            page.path,
+            endpoint(console, page.handler, outside=page.outside, harmless=page.harmless),
+            methods=["GET", "POST"],
+        )
         for page in PAGES
     ]
     routes.append(Route("/live", _live))

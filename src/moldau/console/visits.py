@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from moldau.client.errors import NoBrokerAnswers
+from moldau.console.avro import AvroSchema
 from moldau.console.gate import LARGEST_BODY, Sessions
 from moldau.console.links import Links
 from moldau.console.rendering import Templates
@@ -29,8 +30,6 @@ from moldau.links.errors import ConnectionFailed, RequestTimedOut
 logger = logging.getLogger("moldau.console")
 
 _FIELDS: Final = 2000
-# Forms that change nothing in the cluster, and are taken in read-only mode as well.
-_HARMLESS: Final = ("/login", "/logout")
 
 
 class Refused(MoldauError):
@@ -50,8 +49,8 @@ class Console:
     templates: Templates
     # Of the pages there are.
     addresses: frozenset[str] = frozenset()
-    # Avro schemas that were given for viewing, by topic and part ("key", "value").
-    schemas: dict[tuple[str, str], str] = field(default_factory=dict)
+    # Schemas that were given to read records by, by topic and part ("key", "value").
+    schemas: dict[tuple[str, str], AvroSchema] = field(default_factory=dict)
 
     @property
     def cookie(self) -> str:
@@ -110,7 +109,9 @@ class Visit:
 
     @property
     def snapshot(self) -> Snapshot:
-        """What was last seen; Refused while nothing was seen yet."""
+        """What was last seen; Refused if nothing was seen yet, and the first look takes too long to wait for it."""
+        if self.console.watch.snapshot is None:
+            self.console.watch.wait_first(3.0)
         found = self.console.watch.snapshot
         if found is None:
             away = self.console.watch.away
@@ -173,8 +174,10 @@ def address(path: str, **parameters: object) -> str:
     return f"{path}?{urlencode({name: str(value) for name, value in parameters.items()})}"
 
 
-def endpoint(console: Console, handler: Handler, *, outside: bool = False) -> Callable[[Request], Any]:
-    """`outside`: also for those who have not logged in."""
+def endpoint(
+    console: Console, handler: Handler, *, outside: bool = False, harmless: bool = False
+) -> Callable[[Request], Any]:
+    """`outside`: also for those who have not logged in; `harmless`: its form is taken in read-only mode as well."""
 
     async def answer(request: Request) -> Response:
         session = request.cookies.get(console.cookie, "")
@@ -185,7 +188,7 @@ def endpoint(console: Console, handler: Handler, *, outside: bool = False) -> Ca
         try:
             if request.method == "POST":
                 visit = Visit(console, request, session, await _read_form(request))
-                _check_form(visit)
+                _check_form(visit, harmless=harmless)
             if not outside and not console.sessions.is_inside(session):
                 response = visit.go(address("/login", next=request.url.path))
             else:
@@ -242,10 +245,10 @@ async def _read_form(request: Request) -> dict[str, list[str]]:
     return form
 
 
-def _check_form(visit: Visit) -> None:
+def _check_form(visit: Visit, *, harmless: bool) -> None:
     if not visit.console.sessions.is_marked(visit.session, visit.form("mark")):
         raise Refused(
             "This form is from before the console was started, or of another window; load the page again.", 403
         )
-    if visit.console.settings.read_only and visit.request.url.path not in _HARMLESS:
+    if visit.console.settings.read_only and not harmless:
         raise Refused("This console shows, and changes nothing (--read-only).", 403)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from moldau.console.pages import brokers, login, overview, topic_changes, topics
+from moldau.console.pages import brokers, login, overview, records, topic_changes, topics, writing
 from moldau.console.visits import Handler
 
 
@@ -13,18 +13,27 @@ class Page(NamedTuple):
     handler: Handler
     # Also for those who have not logged in.
     outside: bool = False
+    # Its form changes nothing in the cluster, and is taken in read-only mode as well.
+    harmless: bool = False
 
 
 PAGES: Final = (
     Page("/", overview.overview),
-    Page("/login", login.login, outside=True),
-    Page("/logout", login.logout, outside=True),
+    Page("/login", login.login, outside=True, harmless=True),
+    Page("/logout", login.logout, outside=True, harmless=True),
     Page("/brokers", brokers.brokers),
     Page("/brokers/{id:int}", brokers.broker),
     Page("/quorum", brokers.quorum),
     Page("/topics", topics.topics),
     Page("/topics/new", topic_changes.create),
     Page("/topics/{name}", topics.topic),
+    Page("/topics/{name}/records", records.records),
+    Page("/topics/{name}/records/live", records.live),
+    Page("/topics/{name}/records/{partition:int}/{offset:int}", records.record),
+    Page("/topics/{name}/records/{partition:int}/{offset:int}/value", records.value_file),
+    Page("/topics/{name}/records/{partition:int}/{offset:int}/again", writing.again),
+    Page("/topics/{name}/schemas", records.schemas, harmless=True),
+    Page("/topics/{name}/produce", writing.produce),
     Page("/topics/{name}/partitions", topic_changes.grow),
     Page("/topics/{name}/delete-records", topic_changes.delete_records),
     Page("/topics/{name}/delete", topic_changes.delete),

@@ -65,6 +65,7 @@ document.addEventListener("visibilitychange", () => { if (!document.hidden) refr
 // ---- records as they come --------------------------------------------------------------------------------------------
 
 const MOST_ROWS = 500;
+let passedOver = 0;
 
 async function follow() {
   const table = document.querySelector("[data-follow]");
@@ -84,7 +85,10 @@ async function follow() {
         }
         while (body.children.length > MOST_ROWS) body.lastElementChild.remove();
         const shown = document.getElementById("following");
-        if (shown) shown.textContent = body.children.length + " shown";
+        passedOver += Number(found.dataset.passedOver);
+        if (shown && body.children.length) {
+          shown.textContent = body.children.length + " shown" + (passedOver ? ", " + passedOver.toLocaleString("en") + " passed over" : "");
+        }
       } else wait = 5000;
       failures = 0;
     } catch { failures += 1; wait = 5000; }
@@ -188,6 +192,8 @@ document.addEventListener("submit", (event) => {
     setTimeout(() => event.target.querySelectorAll("button").forEach((button) => { button.disabled = true; }), 0);
   }
 });
+// A choice in a form that is sent by a button sends it as well.
+document.addEventListener("change", (event) => { if (event.target.matches?.("[data-submit]")) event.target.form.requestSubmit(); });
 addEventListener("pageshow", () => document.querySelectorAll("form[method=post] button").forEach((button) => { button.disabled = false; }));
 
 // The way in that was printed at the start carries the token behind the #, where no server sees it.
