@@ -23,7 +23,7 @@ from moldau.quantities import parse_duration
 
 if TYPE_CHECKING:
     from moldau.client.cluster import Cluster
-    from moldau.client.properties import Names
+    from moldau.client.property_names import Names
     from moldau.client.security import Security
 
 DEFAULT_BOOTSTRAP: Final = "127.0.0.1:9092"
@@ -44,7 +44,8 @@ _SHORTHAND: Final = {
     "key_file": ("ssl.key.location", ("ssl.keystore.", "ssl.key.password")),
 }
 _SECRETS: Final = (
-    *("sasl.password", "sasl.jaas.config", "ssl.key.password", "ssl.keystore.key"),
+    *("sasl.password", "sasl.jaas.config", "sasl.oauthbearer.client.credentials.client.secret"),
+    *("sasl.oauthbearer.client.secret", "ssl.key.password", "ssl.keystore.key"),
     *("ssl.keystore.password", "ssl.truststore.password"),
 )
 # What is missing is asked for by the name of its option.
@@ -122,7 +123,7 @@ def add_connection(parser: ArgumentParser, *, timeout: bool = True, own_config: 
         f"terminal; that of a locked key is in {KEY_PASSWORD_VARIABLE}.",
     )
     security.add_argument("--security-protocol", metavar="NAME", help="PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL")
-    security.add_argument("--sasl-mechanism", metavar="NAME", help="PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512")
+    security.add_argument("--sasl-mechanism", metavar="NAME", help="PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER")
     security.add_argument("--username", metavar="NAME", help="who to be, with SASL")
     security.add_argument("--password-file", metavar="FILE", help="where the password is")
     security.add_argument("--ca-file", metavar="PEM", help="the authorities to trust (default: the system's)")
@@ -141,7 +142,8 @@ def connect(options: Namespace) -> Cluster:
 
 def client_properties(options: Namespace) -> tuple[dict[str, str], Security]:
     """Where to begin and all that is about security, by Kafka's names, passwords among it; and what that comes to."""
-    from moldau.client.properties import PropertyError, security_options
+    from moldau.client.properties import security_options
+    from moldau.client.property_names import PropertyError
 
     properties = _given(options)
     try:
@@ -152,7 +154,8 @@ def client_properties(options: Namespace) -> tuple[dict[str, str], Security]:
 
 def client_settings(options: Namespace) -> dict[str, Any]:
     """The same for a command that works with a client's class instead of a cluster."""
-    from moldau.client.properties import PropertyError, security_options
+    from moldau.client.properties import security_options
+    from moldau.client.property_names import PropertyError
 
     properties = _given(options)
     try:
@@ -289,7 +292,7 @@ def _password(username: str) -> str:
 
 def _names(options: Namespace) -> Names:
     """Properties that were given by an option are called by its name."""
-    from moldau.client.properties import Names
+    from moldau.client.property_names import Names
 
     shown = {
         name: f"--{option.replace('_', '-')}"

@@ -20,7 +20,7 @@ from moldau.client.security import OPEN, Security
 from moldau.deferred import Deferred, failed, ready
 from moldau.errors import ErrorCode, KafkaError, MoldauError, error_code
 from moldau.links.addresses import Address
-from moldau.links.errors import ConnectionFailed, not_let_in
+from moldau.links.errors import ConnectionFailed, NoLogin, not_let_in
 from moldau.links.link import Link
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from moldau.runtime.ports import Clock, Loop, Network, TimerHandle
@@ -204,7 +204,7 @@ class ClientNetwork:
         def answered(link: Link | None, error: BaseException | None) -> None:
             nonlocal refusal, underway
             underway -= 1
-            refusal = error if not_let_in(error) else refusal
+            refusal = error if not_let_in(error) or isinstance(error, NoLogin) else refusal
             if found.settled:
                 return
             if link is None and candidates and not self._closed:

@@ -17,14 +17,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
+from moldau.client.property_names import AS_THEY_ARE, SYNONYMS, Names, Properties, PropertyError
+from moldau.client.sasl_properties import SASL_PROPERTIES, read_sasl, token_provider, tokens_in_java
 from moldau.client.security import PROTOCOLS, SETTINGS, Security, read_security
-from moldau.errors import MoldauError
-from moldau.security.jaas import PACKAGE, JaasError, Login, login
+from moldau.security.jaas import PACKAGE
 
 if TYPE_CHECKING:
     import ssl
 
-_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+    from moldau.security.token_source import TokenSettings
+
 _STORES: Final = {
     "truststore": "keytool -exportcert -rfc -keystore FILE -alias NAME (for each authority), or for PKCS12 "
     "openssl pkcs12 -in FILE -nokeys -out trust.pem",
@@ -42,58 +44,20 @@ _SUITE: Final = re.compile(
 _BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 
 
-# librdkafka's names, which are those of kcat and of confluent-kafka.
-_SYNONYMS: Final = {"sasl.mechanisms": "sasl.mechanism"}
 _RDKAFKA: Final = ("sasl.username", "sasl.password", "ssl.ca.location", "ssl.certificate.location", "ssl.key.location")
 
 SECURITY_PROPERTIES: Final = (
     "security.protocol",
-    "sasl.jaas.config",
-    "sasl.mechanism",
+    *SASL_PROPERTIES,
     "ssl.cipher.suites",
     "ssl.enabled.protocols",
     "ssl.endpoint.identification.algorithm",
     "ssl.key.password",
     *(f"ssl.keystore.{name}" for name in ("certificate.chain", "key", "location", "password", "type")),
     *(f"ssl.truststore.{name}" for name in ("certificates", "location", "password", "type")),
-    *_SYNONYMS,
+    *SYNONYMS,
     *_RDKAFKA,
 )
-
-
-class PropertyError(MoldauError):
-    """A property that is missing, impossible, or does not go with the others."""
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """How properties are called where they were given, for the sentences about them."""
-
-    prefix: str = ""
-    # What to ask for where nobody says who it is.
-    login: str = "sasl.jaas.config"
-    key: str = "ssl.keystore.location"
-    instead: Mapping[str, str] = field(default_factory=dict)
-
-    def __call__(self, name: str) -> str:
-        return self.instead.get(name, self.prefix + name)
-
-    def refused(self, name: str, reason: str) -> PropertyError:
-        return PropertyError(f"The option {self(name)} cannot be used: {reason}.")
-
-    def missing(self, name: str, reason: str) -> PropertyError:
-        return PropertyError(f"The option {self(name)} is missing{reason}")
-
-
-_AS_THEY_ARE: Final = Names()
-
-
-class _Properties(dict[str, str]):
-    """As they were given, and how they were called."""
-
-    def __init__(self, given: Mapping[str, str], names: Names) -> None:
-        super().__init__({_SYNONYMS.get(name, name): value for name, value in given.items()})
-        self.names = names
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +72,13 @@ class SecurityOptions:
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
     oldest: str | None = None
     newest: str | None = None
-    names: Names = _AS_THEY_ARE
+    names: Names = AS_THEY_ARE
+    # How tokens are had, where they are to be logged in with.
+    tokens: TokenSettings | None = field(default=None, repr=False)
 
     def open(self) -> Security:
         """What a connection of this process needs. PropertyError for files that are not there or of no use."""
-        config: dict[str, Any] = {**SETTINGS, **self.settings}
+        config: dict[str, Any] = {**SETTINGS, **self.settings, **self._provider()}
         with TemporaryDirectory(prefix="moldau-") as directory:  # only its owner can look into it
             for name, text in self.texts.items():
                 path = Path(directory, name)
@@ -133,7 +99,10 @@ class SecurityOptions:
     def client(self) -> dict[str, Any]:
         """Settings for a client made in this process."""
         told = {name: value for name, value in self.settings.items() if not name.startswith("ssl_")}
-        return {**told, "ssl_context": self.open().context}
+        return {**told, **self._provider(), "ssl_context": self.open().context}
+
+    def _provider(self) -> dict[str, Any]:
+        return {} if self.tokens is None else {"sasl_oauth_token_provider": token_provider(self.tokens)}
 
     def _limit(self, context: ssl.SSLContext) -> None:
         from ssl import TLSVersion
@@ -151,9 +120,9 @@ _TEXTS: Final = {
 }
 
 
-def security_options(given: Mapping[str, str], names: Names = _AS_THEY_ARE) -> SecurityOptions:
+def security_options(given: Mapping[str, str], names: Names = AS_THEY_ARE) -> SecurityOptions:
     """From properties of a client; those that are not about security are passed over. Looks at no file."""
-    kafka = _Properties(given, names)
+    kafka = Properties(given, names)
     protocol = kafka.get("security.protocol", "PLAINTEXT").strip().upper()
     if protocol not in PROTOCOLS:
         raise names.refused("security.protocol", f"there are {', '.join(PROTOCOLS)}")
@@ -166,9 +135,11 @@ def security_options(given: Mapping[str, str], names: Names = _AS_THEY_ARE) -> S
             )
     settings: dict[str, str | bool | None] = {"security_protocol": protocol}
     texts: dict[str, str] = {}
-    oldest = newest = None
+    oldest = newest = tokens = None
     if protocol.startswith("SASL"):
-        settings |= _sasl(kafka, protocol)
+        who = read_sasl(kafka, protocol)
+        settings |= who.settings
+        tokens = who.tokens
     if protocol.endswith("SSL"):
         settings["ssl_check_hostname"] = _checks_names(kafka)
         _trust(kafka, settings, texts)
@@ -176,42 +147,10 @@ def security_options(given: Mapping[str, str], names: Names = _AS_THEY_ARE) -> S
         oldest, newest = _versions(kafka)
         if kafka.get("ssl.cipher.suites", "").strip():
             settings["ssl_ciphers"], oldest, newest = _ciphers(kafka, oldest, newest)
-    return SecurityOptions(settings, texts, oldest, newest, names)
+    return SecurityOptions(settings, texts, oldest, newest, names, tokens)
 
 
-def _sasl(kafka: _Properties, protocol: str) -> dict[str, str | bool]:
-    mechanism = kafka.get("sasl.mechanism", "").strip().upper()
-    if not mechanism:
-        raise kafka.names.missing(
-            "sasl.mechanism",
-            f", which {protocol} needs: one of {', '.join(_MECHANISMS)}. (Kafka's own default, GSSAPI, is not built.)",
-        )
-    if mechanism not in _MECHANISMS:
-        raise kafka.names.refused("sasl.mechanism", f"it must be one of {', '.join(_MECHANISMS)}")
-    username, password, by_token = _login(kafka, mechanism)
-    by_name = {"sasl_mechanism": mechanism, "sasl_plain_username": username, "sasl_plain_password": password}
-    return {**by_name, "sasl_by_token": True} if by_token else {**by_name}
-
-
-def _login(kafka: _Properties, mechanism: str) -> Login:
-    username, password = kafka.get("sasl.username"), kafka.get("sasl.password")
-    if "sasl.jaas.config" in kafka:
-        if username is not None or password is not None:
-            given = "sasl.username" if username is not None else "sasl.password"
-            raise kafka.names.refused(given, f"{kafka.names('sasl.jaas.config')} is given too; one of them is enough")
-        try:
-            return login(kafka["sasl.jaas.config"], mechanism)
-        except JaasError as error:
-            raise kafka.names.refused("sasl.jaas.config", str(error)) from None
-    if username is None and password is None:
-        raise kafka.names.missing(kafka.names.login, f", which {mechanism} needs.")
-    if not username or password is None:
-        missing = "sasl.password" if username else "sasl.username"
-        raise kafka.names.missing(missing, f", which {mechanism} needs.")
-    return Login(username, password, by_token=False)
-
-
-def _checks_names(kafka: _Properties) -> bool:
+def _checks_names(kafka: Properties) -> bool:
     algorithm = kafka.get("ssl.endpoint.identification.algorithm", "https").strip().lower()
     if algorithm not in ("", "https"):
         raise kafka.names.refused(
@@ -223,7 +162,7 @@ def _checks_names(kafka: _Properties) -> bool:
 # ----------------------------------------------------------------------------------------------- certificates and keys
 
 
-def _trust(kafka: _Properties, settings: dict[str, str | bool | None], texts: dict[str, str]) -> None:
+def _trust(kafka: Properties, settings: dict[str, str | bool | None], texts: dict[str, str]) -> None:
     if "ssl.ca.location" in kafka:
         others = [name for name in kafka if name.startswith("ssl.truststore.")]
         if others:
@@ -241,7 +180,7 @@ def _trust(kafka: _Properties, settings: dict[str, str | bool | None], texts: di
         texts["ssl_cafile"] = _pem(kafka, "ssl.truststore.certificates", "CERTIFICATE")
 
 
-def _identity(kafka: _Properties, settings: dict[str, str | bool | None], texts: dict[str, str]) -> None:
+def _identity(kafka: Properties, settings: dict[str, str | bool | None], texts: dict[str, str]) -> None:
     # Without a password OpenSSL would ask for it on the terminal; an empty one fails if there should be one.
     settings["ssl_password"] = kafka.get("ssl.key.password", "")
     if "ssl.certificate.location" in kafka or "ssl.key.location" in kafka:
@@ -266,7 +205,7 @@ def _identity(kafka: _Properties, settings: dict[str, str | bool | None], texts:
         raise kafka.names.refused("ssl.key.password", f"there is no key to unlock; {given} names it")
 
 
-def _identity_in_files(kafka: _Properties, settings: dict[str, str | bool | None]) -> None:
+def _identity_in_files(kafka: Properties, settings: dict[str, str | bool | None]) -> None:
     """Certificate and key in files of their own, or in the one that is named."""
     others = [name for name in kafka if name.startswith("ssl.keystore.")]
     if others:
@@ -278,7 +217,7 @@ def _identity_in_files(kafka: _Properties, settings: dict[str, str | bool | None
         settings["ssl_keyfile"] = _file(kafka, "ssl.key.location")
 
 
-def _check_store(kafka: _Properties, store: str, given: tuple[str | None, ...]) -> None:
+def _check_store(kafka: Properties, store: str, given: tuple[str | None, ...]) -> None:
     names = kafka.names
     kind = kafka.get(f"ssl.{store}.type", "JKS").strip().upper()
     used = any(each is not None for each in given)
@@ -297,14 +236,14 @@ def _check_store(kafka: _Properties, store: str, given: tuple[str | None, ...]) 
         raise names.missing(f"ssl.{store}.location", ": the PEM file.")
 
 
-def _file(kafka: _Properties, name: str) -> str:
+def _file(kafka: Properties, name: str) -> str:
     location = kafka[name].strip()
     if not location:
         raise kafka.names.refused(name, "it is empty; it should name a PEM file")
     return os.fspath(location)
 
 
-def _pem(kafka: _Properties, name: str, kind: str) -> str:
+def _pem(kafka: Properties, name: str, kind: str) -> str:
     """The blocks of a PEM text, with lines as OpenSSL wants them: options are often written on one line."""
     blocks = [(label, body) for label, body in _BLOCK.findall(kafka[name]) if label.endswith(kind)]
     if not blocks:
@@ -321,7 +260,7 @@ def _pem(kafka: _Properties, name: str, kind: str) -> str:
 # ------------------------------------------------------------------------------------------------ versions and ciphers
 
 
-def _versions(kafka: _Properties) -> tuple[str | None, str | None]:
+def _versions(kafka: Properties) -> tuple[str | None, str | None]:
     given = [word.strip().upper() for word in kafka.get("ssl.enabled.protocols", "").split(",") if word.strip()]
     strange = [word for word in given if word not in _VERSIONS and word not in _OLD_VERSIONS]
     enabled = sorted(_VERSIONS[word] for word in given if word in _VERSIONS)
@@ -332,7 +271,7 @@ def _versions(kafka: _Properties) -> tuple[str | None, str | None]:
     return (enabled[0], enabled[-1]) if enabled else (None, None)
 
 
-def _ciphers(kafka: _Properties, oldest: str | None, newest: str | None) -> tuple[str | None, str | None, str | None]:
+def _ciphers(kafka: Properties, oldest: str | None, newest: str | None) -> tuple[str | None, str | None, str | None]:
     """OpenSSL's list for TLS 1.2, and the versions that are left: one without a suite in the list is not spoken."""
     suites = [word.strip().upper() for word in kafka["ssl.cipher.suites"].split(",") if word.strip()]
     modern = _SUITES_1_3.intersection(suites)
@@ -352,7 +291,7 @@ def _ciphers(kafka: _Properties, oldest: str | None, newest: str | None) -> tupl
     return ":".join(ciphers) or None, oldest, newest
 
 
-def _cipher(kafka: _Properties, suite: str) -> str:
+def _cipher(kafka: Properties, suite: str) -> str:
     """`TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` is OpenSSL's `ECDHE-RSA-AES128-GCM-SHA256`."""
     parts = _SUITE.fullmatch(suite)
     if parts is None:
@@ -373,11 +312,13 @@ def _cipher(kafka: _Properties, suite: str) -> str:
 def in_java(given: Mapping[str, str]) -> dict[str, str]:
     """The same properties without librdkafka's names, for those who understand Java's only. Opens the files of a
     certificate and its key, which have no names there."""
-    kept = {_SYNONYMS.get(name, name): value for name, value in given.items() if name not in _RDKAFKA}
+    kept = {SYNONYMS.get(name, name): value for name, value in given.items() if name not in _RDKAFKA}
     if "sasl.username" in given and "sasl.password" in given:
         module = "plain.Plain" if kept.get("sasl.mechanism", "").upper() == "PLAIN" else "scram.Scram"
         username, password = (_quoted(given[name]) for name in ("sasl.username", "sasl.password"))
         kept["sasl.jaas.config"] = f"{PACKAGE}{module}LoginModule required username={username} password={password};"
+    if kept.get("sasl.mechanism", "").upper() == "OAUTHBEARER":
+        kept = {**tokens_in_java(), **kept}
     if "ssl.ca.location" in given:
         kept |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": given["ssl.ca.location"]}
     if "ssl.certificate.location" in given:

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from moldau.links.addresses import Address
 from moldau.links.security import Mechanism
 from moldau.security.logins import OAuthBearer, Plain, Scram
 from moldau.security.scram_credential import HASHES
@@ -18,8 +19,8 @@ from moldau.security.scram_credential import HASHES
 class AbstractTokenProvider(ABC):
     """What OAUTHBEARER asks for tokens: an object with `token()` and, if there is something to add, `extensions()`.
 
-    Called on the client's own thread at each authentication, so a provider that has to fetch its tokens from
-    elsewhere does well to keep them.
+    Called at each authentication on a thread of its own, so a provider may take its time to fetch a token; it does
+    well to keep what it fetched.
     """
 
     def __init__(self, **config: Any) -> None:
@@ -38,12 +39,12 @@ MECHANISMS: Final = ("PLAIN", *HASHES, "OAUTHBEARER")
 
 def mechanism_maker(
     name: str, username: str | None, password: str | None, provider: Any, *, by_token: bool = False
-) -> Callable[[], Mechanism]:
+) -> Callable[[Address], Mechanism]:
     """Makes mechanisms for one connection after the other. ValueError says which setting is missing."""
     if name == "OAUTHBEARER":
         if not callable(getattr(provider, "token", None)):
             raise ValueError("sasl_mechanism OAUTHBEARER needs sasl_oauth_token_provider, an object with token().")
-        return lambda: OAuthBearer(provider)
+        return lambda _address: OAuthBearer(provider)
     if name not in MECHANISMS:
         raise ValueError(f"sasl_mechanism {name!r} is not built; there are {', '.join(MECHANISMS)}.")
     if username is None or password is None:
@@ -51,5 +52,5 @@ def mechanism_maker(
     if by_token and name == "PLAIN":
         raise ValueError("sasl_by_token goes with SCRAM-SHA-256 or SCRAM-SHA-512.")
     if name == "PLAIN":
-        return lambda: Plain(username, password)
-    return lambda: Scram(name, username, password, secrets.token_urlsafe(24), by_token=by_token)
+        return lambda _address: Plain(username, password)
+    return lambda _address: Scram(name, username, password, secrets.token_urlsafe(24), by_token=by_token)

@@ -44,7 +44,7 @@ class Security:
     """`context` for TLS, `mechanism` makes what authenticates one connection; None where there is no such thing."""
 
     context: ssl.SSLContext | None = None
-    mechanism: Callable[[], Mechanism] | None = None
+    mechanism: Callable[[Address], Mechanism] | None = None
 
     def tls(self, address: Address) -> Tls | None:
         return None if self.context is None else Tls(self.context, address.host)
@@ -76,7 +76,7 @@ def _refuse_unused(config: Mapping[str, Any], protocol: str) -> None:
             raise ValueError(f"{', '.join(given)}: only with security_protocol {what}, not {protocol}.")
 
 
-def _mechanism(config: Mapping[str, Any], protocol: str) -> Callable[[], Mechanism] | None:
+def _mechanism(config: Mapping[str, Any], protocol: str) -> Callable[[Address], Mechanism] | None:
     name = config["sasl_mechanism"]
     if not protocol.startswith("SASL"):
         return None

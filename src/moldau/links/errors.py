@@ -35,6 +35,13 @@ class TlsFailed(KafkaError):
         return False
 
 
+class NoLogin(KafkaError):
+    """There is nothing to log in with, as long as whoever gives it out is away; no node was asked."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.NETWORK_EXCEPTION, message)
+
+
 class UnsupportedRequest(KafkaError):
     """The node offers no version of the request that is also spoken here."""
 

@@ -5,8 +5,8 @@ and is asked again in one it knows. From then on each request is written in the 
 in the order of the requests, so the oldest one in flight owns the next frame, and its correlation id proves it.
 
 With SASL the node next wants to know who we are, and again before the session it grants is over; `authenticate` does
-both. Requests wait here while versions are being agreed on, while we prove ourselves, and while `max_in_flight` others
-are unanswered.
+both. Steps that wait for somebody else are taken by `aside`, whoever that is, and come back later. Requests wait here
+while versions are being agreed on, while we prove ourselves, and while `max_in_flight` others are unanswered.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any, Final
 from moldau import __version__
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, MoldauError, ProtocolError, error_code
+from moldau.links.errors import NoLogin
 from moldau.links.security import Mechanism
 from moldau.links.versions import NodeVersions, Request, api_name
 from moldau.protocol.api import RESPONSES, ApiKey, request_header_version, response_header_version
@@ -39,6 +40,16 @@ _CORRELATION_AND_ERROR = Struct(">ih")
 _SHORT = 4096
 _HIGHEST_CORRELATION = 0x7FFFFFFF
 _UNASKED = 100
+
+
+# One step of an authentication: the token to send, None when there is nothing more to say.
+Step = Callable[[], "bytes | None"]
+# Takes it elsewhere, and says what came of it.
+Aside = Callable[[Step, Callable[["bytes | None", "BaseException | None"], None]], None]
+
+
+def _here(step: Step, done: Callable[[bytes | None, BaseException | None], None]) -> None:
+    done(step(), None)
 
 
 class Call(Deferred[Any]):
@@ -65,7 +76,12 @@ class Call(Deferred[Any]):
 
 class Exchange:
     def __init__(
-        self, client_id: str, *, max_in_flight: int = 5, mechanism: Callable[[], Mechanism] | None = None
+        self,
+        client_id: str,
+        *,
+        max_in_flight: int = 5,
+        mechanism: Callable[[], Mechanism] | None = None,
+        aside: Aside = _here,
     ) -> None:
         # What ends a header, by its version.
         self._header_ends = {
@@ -79,6 +95,7 @@ class Exchange:
         # Seconds the node's trust lasts, set by each authentication for whoever keeps time; 0 if it does not end.
         self.session_lifetime = 0.0
         self._mechanism = mechanism
+        self._aside = aside
         self._authenticating = False
         self._in_flight: deque[Call] = deque()
         self._waiting: deque[Call] = deque()
@@ -188,20 +205,33 @@ class Exchange:
         if code is not ErrorCode.NONE:
             offered = ", ".join(answer.mechanisms) or "none"
             raise KafkaError(code, f"{mechanism.name} is not possible here; the broker offers {offered}.")
-        self._say_token(mechanism, mechanism.first())
+        self._take(mechanism, mechanism.first, 0)
 
-    def _say_token(self, mechanism: Mechanism, token: bytes) -> None:
-        self._say(SaslAuthenticateRequest(auth_bytes=token), lambda answer: self._heard_token(mechanism, answer))
+    def _take(self, mechanism: Mechanism, step: Step, lifetime_ms: int) -> None:
+        def taken(token: bytes | None, error: BaseException | None) -> None:
+            if self._ended is not None:
+                return
+            if error is not None:
+                raise _no_login(mechanism, error)
+            if token is None:
+                self._trusted(lifetime_ms)
+            else:
+                request = SaslAuthenticateRequest(auth_bytes=token)
+                self._say(request, lambda answer: self._heard_token(mechanism, answer))
+
+        if mechanism.waits:
+            self._aside(step, taken)
+        else:
+            taken(step(), None)
 
     def _heard_token(self, mechanism: Mechanism, answer: SaslAuthenticateResponse) -> None:
         code = error_code(answer.error_code)
         if code is not ErrorCode.NONE:
             raise KafkaError(code, answer.error_message or None)
-        token = mechanism.answer(answer.auth_bytes)
-        if token is not None:
-            self._say_token(mechanism, token)
-            return
-        self.session_lifetime = answer.session_lifetime_ms / 1000
+        self._take(mechanism, lambda: mechanism.answer(answer.auth_bytes), answer.session_lifetime_ms)
+
+    def _trusted(self, lifetime_ms: int) -> None:
+        self.session_lifetime = lifetime_ms / 1000
         self._authenticating = False
         self.ready = True
         self._write_waiting()
@@ -245,6 +275,15 @@ class Exchange:
         else:
             self._unasked.append(call.correlation_id)
             call.resolve(None)
+
+
+def _no_login(mechanism: Mechanism, error: BaseException) -> MoldauError:
+    if isinstance(error, KafkaError) and error.code is ErrorCode.NETWORK_EXCEPTION:
+        return NoLogin(error.message)
+    if isinstance(error, MoldauError):
+        return error
+    # Whatever an application's own source of tokens raises.
+    return KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, f"Nothing to log in with by {mechanism.name}: {error}.")
 
 
 def _decode(call: Call, data: memoryview) -> Any:

@@ -7,6 +7,7 @@ makes another one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import Final
 
@@ -14,7 +15,7 @@ from moldau.deferred import Deferred
 from moldau.errors import MoldauError
 from moldau.links.addresses import Address
 from moldau.links.errors import ConnectionFailed, RequestTimedOut, TlsFailed
-from moldau.links.exchange import Call, Exchange
+from moldau.links.exchange import Call, Exchange, Step
 from moldau.links.security import OPEN, Security
 from moldau.links.versions import NodeVersions, Request, api_name
 from moldau.runtime.ports import Clock, Network, Transport
@@ -25,6 +26,9 @@ _MAX_FRAME: Final = 1 << 30
 
 # The exchange's own limit: those who pipeline (the producer's sender) count for themselves and stay below.
 _MAX_IN_FLIGHT: Final = 100
+
+# Kafka takes a login that is renewed, but not sooner than a second after the last renewal.
+_RENEWED_SECONDS: Final = 1.0
 
 
 class Link:
@@ -55,7 +59,9 @@ class Link:
         self._waiting_since = self._used
         self.heard_at = 0.0
         self._renew_at = inf
-        self._exchange = Exchange(client_id, max_in_flight=_MAX_IN_FLIGHT, mechanism=security.mechanism)
+        self._network = network
+        mechanism = None if security.mechanism is None else partial(security.mechanism, address)
+        self._exchange = Exchange(client_id, max_in_flight=_MAX_IN_FLIGHT, mechanism=mechanism, aside=self._aside)
         self._tls = security.tls(address)
         self._transport: Transport = network.connect(
             address.host, address.port, lambda _: self, max_frame=_MAX_FRAME, tls=self._tls
@@ -154,13 +160,31 @@ class Link:
         except MoldauError as error:
             self.give_up(error)
             return
+        self._go_on()
+
+    def _aside(self, step: Step, done: Callable[[bytes | None, BaseException | None], None]) -> None:
+        def taken(token: bytes | None, error: BaseException | None) -> None:
+            if self.failure is not None:
+                return
+            try:
+                done(token, error)
+            except MoldauError as failure:
+                self.give_up(failure)
+                return
+            self._go_on()
+
+        self._network.aside(step, taken)
+
+    def _go_on(self) -> None:
         outgoing = self._exchange.take_outgoing()
         if outgoing:
             self._transport.send(outgoing)
         if self._exchange.session_lifetime and self._renew_at == inf:
             # Well before its end, and not all connections at once.
-            share = 0.85 + 0.1 * self._chance()
-            self._renew_at = self._clock.monotonic() + self._exchange.session_lifetime * share
+            wait = self._exchange.session_lifetime * (0.85 + 0.1 * self._chance())
+            if self.ready.settled:
+                wait = max(wait, _RENEWED_SECONDS)
+            self._renew_at = self._clock.monotonic() + wait
         if self._exchange.ready and not self.ready.settled:
             self.ready.resolve(self)
 

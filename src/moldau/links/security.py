@@ -18,6 +18,11 @@ class Mechanism(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def waits(self) -> bool:
+        """Whether its steps wait for somebody else (an issuer of tokens, a file): those are not taken on the loop."""
+        ...
+
     def first(self) -> bytes: ...
 
     def answer(self, challenge: bytes) -> bytes | None:
@@ -27,8 +32,8 @@ class Mechanism(Protocol):
 
 class Security(Protocol):
     @property
-    def mechanism(self) -> Callable[[], Mechanism] | None:
-        """Makes what authenticates one connection; None where nobody wants to know who we are."""
+    def mechanism(self) -> Callable[[Address], Mechanism] | None:
+        """Makes what authenticates one connection to a node; None where nobody wants to know who we are."""
         ...
 
     def tls(self, address: Address) -> Tls | None: ...
@@ -37,7 +42,7 @@ class Security(Protocol):
 class _Open:
     """Neither encrypted nor authenticated: PLAINTEXT."""
 
-    mechanism: Callable[[], Mechanism] | None = None
+    mechanism: Callable[[Address], Mechanism] | None = None
 
     def tls(self, address: Address) -> Tls | None:
         return None

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from moldau.config.broker import BrokerConfig
 from moldau.links.addresses import Address
 from moldau.links.peers import Peers
-from moldau.links.security import Mechanism
-from moldau.node.peer_login import peer_login
-from moldau.runtime.ports import Random, Runtime, Tls
+from moldau.node.peer_login import Logins, peer_login
+from moldau.runtime.ports import Runtime, Tls
 from moldau.server.listener_tls import ListenerTls, TlsListeners
 
 
 class PeerSecurity:
     """`links.security.Security` towards one listener of all nodes; certificates are those that count at the time."""
 
-    def __init__(self, tls: ListenerTls | None, login: Callable[[], Mechanism] | None = None) -> None:
+    def __init__(self, tls: ListenerTls | None, login: Logins | None = None) -> None:
         """`login` proves who we are beyond our certificate; None where that is enough, or nobody wants to know."""
         self.mechanism = login
         self._tls = tls
@@ -37,24 +34,24 @@ def called_listeners(config: BrokerConfig) -> list[str]:
 
 def peers_of(config: BrokerConfig, runtime: Runtime, tls: TlsListeners) -> tuple[Peers, Peers]:
     """Those this node asks: controllers, and brokers. Their listeners may be secured differently."""
-    controllers = _towards_controllers(config, tls, runtime.random)
-    brokers = _towards_brokers(config, tls, runtime.random)
+    controllers = _towards_controllers(config, tls, runtime)
+    brokers = _towards_brokers(config, tls, runtime)
     return _peers(config, runtime, controllers), _peers(config, runtime, brokers)
 
 
-def _towards_controllers(config: BrokerConfig, tls: TlsListeners, random: Random) -> PeerSecurity:
+def _towards_controllers(config: BrokerConfig, tls: TlsListeners, runtime: Runtime) -> PeerSecurity:
     names = config.controller_listener_names
     if config.standalone or not names:
         return PeerSecurity(None)
     name = names[0].upper()
-    return PeerSecurity(tls.of(name), peer_login(config, name, config.sasl_mechanism_controller_protocol, random))
+    return PeerSecurity(tls.of(name), peer_login(config, name, config.sasl_mechanism_controller_protocol, runtime))
 
 
-def _towards_brokers(config: BrokerConfig, tls: TlsListeners, random: Random) -> PeerSecurity:
+def _towards_brokers(config: BrokerConfig, tls: TlsListeners, runtime: Runtime) -> PeerSecurity:
     if config.standalone or not config.is_broker:
         return PeerSecurity(None)
     name = config.inter_broker_listener
-    return PeerSecurity(tls.of(name), peer_login(config, name, config.sasl_mechanism_inter_broker_protocol, random))
+    return PeerSecurity(tls.of(name), peer_login(config, name, config.sasl_mechanism_inter_broker_protocol, runtime))
 
 
 def _peers(config: BrokerConfig, runtime: Runtime, security: PeerSecurity) -> Peers:

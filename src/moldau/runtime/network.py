@@ -5,19 +5,29 @@ from __future__ import annotations
 import errno
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from moldau import _speed
 from moldau.runtime.buffers import ReceiveBuffers
 from moldau.runtime.channel import PlainChannel
 from moldau.runtime.connector import Connector
-from moldau.runtime.ports import KerberosAcceptor, Receiver, Runs, SocketOptions, Tls, TlsRules, Transport, Workers
+from moldau.runtime.ports import (
+    KerberosAcceptor,
+    Receiver,
+    Runs,
+    SocketOptions,
+    Tls,
+    TlsRules,
+    Transport,
+    Workers,
+)
 from moldau.runtime.reactor import Reactor, Timer
 from moldau.runtime.readiness import READABLE
 from moldau.runtime.sockets import listening_socket, plain_address
 from moldau.runtime.transport import FramedTransport
+from moldau.runtime.workers import ThreadWorkers
 
 if TYPE_CHECKING:
     import ssl
@@ -26,6 +36,8 @@ if TYPE_CHECKING:
 
 if _speed.COMPILED:
     from moldau._speed.express import Express
+
+T = TypeVar("T")
 
 logger = logging.getLogger("moldau.runtime")
 
@@ -63,15 +75,32 @@ class TcpNetwork:
         self._transports: set[FramedTransport] = set()
         self._listeners: set[TcpListener] = set()
         self._admissions: Admissions | None = None
+        self._patient: ThreadWorkers | None = None
+        self._closed = False
 
     @property
     def buffers(self) -> ReceiveBuffers:
         return self._buffers
 
-    def fetch(self, url: str, *, seconds: float, most_bytes: int) -> bytes:
+    def fetch(
+        self,
+        url: str,
+        *,
+        seconds: float,
+        most_bytes: int,
+        headers: Sequence[tuple[str, str]] = (),
+        body: bytes | None = None,
+    ) -> bytes:
         from moldau.runtime.web import fetch  # half a second of loading, for the few who use it
 
-        return fetch(url, seconds, most_bytes)
+        return fetch(url, seconds, most_bytes, headers, body)
+
+    def aside(self, job: Callable[[], T], done: Callable[[T | None, BaseException | None], None]) -> None:
+        if self._closed:
+            return
+        if self._patient is None:
+            self._patient = ThreadWorkers(self._loop.call_from_thread, threads=1)
+        self._patient.submit(job, done)
 
     def kerberos(self, principal: str, key_table: str) -> KerberosAcceptor:
         from moldau.runtime.kerberos import GssapiAcceptor  # a package of its own, which few have
@@ -122,6 +151,9 @@ class TcpNetwork:
 
     def close(self) -> None:
         """Drops everything at once; a node that wants to finish its work has done so before."""
+        self._closed = True
+        if self._patient is not None:
+            self._patient.close(0.0)
         for listener in tuple(self._listeners):
             listener.close()
         for transport in tuple(self._transports):

@@ -368,6 +368,14 @@ class Runs(Protocol):
     def open(self, partition: Any, /) -> Any: ...
 
 
+class WebRefusal(OSError):
+    """An answer from the web that says no."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"the answer was {status}")
+        self.status = status
+
+
 class KerberosAcceptor(Protocol):
     """The service's side of one authentication. All of it takes a moment: jobs for workers. OSError for a refusal."""
 
@@ -429,9 +437,23 @@ class Network(Protocol):
         """Why these two ends would not understand each other, if so; names are not checked. For workers too."""
         ...
 
-    def fetch(self, url: str, *, seconds: float, most_bytes: int) -> bytes:
-        """What is at an http or https address; OSError, or ValueError for an address that is none. It blocks, for
-        `seconds` at most, so it is a job for workers."""
+    def fetch(
+        self,
+        url: str,
+        *,
+        seconds: float,
+        most_bytes: int,
+        headers: Sequence[tuple[str, str]] = (),
+        body: bytes | None = None,
+    ) -> bytes:
+        """What is at an http or https address, or its answer to `body`; OSError (`WebRefusal` where it is the answer
+        that says no), or ValueError for an address that is none. It blocks, for `seconds` at most, so it is a job for
+        workers."""
+        ...
+
+    def aside(self, job: Callable[[], T], done: Callable[[T | None, BaseException | None], None]) -> None:
+        """Runs a job that waits for somebody elsewhere: one after the other, and workers are left to those who do not.
+        `done(result, error)` is called on the loop."""
         ...
 
     def kerberos(self, principal: str, key_table: str) -> KerberosAcceptor:

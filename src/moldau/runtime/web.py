@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Final
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
@@ -15,14 +16,18 @@ from urllib.request import (
     Request,
 )
 
+from moldau.runtime.ports import WebRefusal
+
 _READ: Final = 64 * 1024
 
 
-def fetch(url: str, seconds: float, most_bytes: int) -> bytes:
+def fetch(
+    url: str, seconds: float, most_bytes: int, headers: Sequence[tuple[str, str]] = (), body: bytes | None = None
+) -> bytes:
     if urlsplit(url).scheme not in ("http", "https"):
         raise ValueError("it is neither an http nor an https address")
     deadline = time.monotonic() + seconds
-    request = Request(url, headers={"Accept": "application/json", "User-Agent": "moldau"})
+    request = Request(url, body, {"Accept": "application/json", "User-Agent": "moldau", **dict(headers)})
     content = bytearray()
     # Without the handlers that follow redirections: where keys are is for the settings to say, not for who answers.
     opener = OpenerDirector()
@@ -38,5 +43,5 @@ def fetch(url: str, seconds: float, most_bytes: int) -> bytes:
                     raise OSError("it took too long")
     except HTTPError as error:
         error.close()
-        raise OSError(f"the answer was {error.code}") from None
+        raise WebRefusal(error.code) from None
     return bytes(content)

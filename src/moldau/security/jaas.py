@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 PLAIN_MODULE: Final = "plain.PlainLoginModule"
 SCRAM_MODULE: Final = "scram.ScramLoginModule"
+OAUTHBEARER_MODULE: Final = "oauthbearer.OAuthBearerLoginModule"
 _MODULES: Final = {PLAIN_MODULE: "PLAIN", SCRAM_MODULE: "SCRAM"}
 # Some distributions move Kafka's classes to a place of their own and let them keep this part of their names.
 PACKAGE: Final = "org.apache.kafka.common.security."

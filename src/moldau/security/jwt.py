@@ -10,7 +10,7 @@ from moldau.security.jws import SignedToken, TokenRefused, VerificationKey, chec
 
 _LONGEST_NAME: Final = 1024
 # Until the year 9999: what is later is no time, and may not fit into an answer.
-_LATEST: Final = 253_402_300_799
+LATEST: Final = 253_402_300_799
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def _time(claims: Mapping[str, Any], name: str) -> float | None:
     value = claims.get(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LATEST:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LATEST:
         raise TokenRefused("a time in it is none")
     return float(value)
 

@@ -40,6 +40,7 @@ class Plain:
     """RFC 4616: name and password as they are. Over a connection without TLS anybody on the way can read them."""
 
     name = "PLAIN"
+    waits = False
 
     def __init__(self, username: str, password: str) -> None:
         self._token = f"\0{username}\0{password}".encode()
@@ -56,6 +57,8 @@ class Scram:
 
     With `by_token` the name is the id of a delegation token and the password its HMAC (KIP-48).
     """
+
+    waits = False
 
     def __init__(
         self,
@@ -114,6 +117,7 @@ class OAuthBearer:
     """RFC 7628: a token somebody else has issued. A broker that refuses says why, and wants to hear that we heard."""
 
     name = "OAUTHBEARER"
+    waits = True
 
     def __init__(self, provider: Any) -> None:
         self._provider = provider

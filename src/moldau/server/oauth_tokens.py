@@ -11,6 +11,7 @@ from moldau.config.definition import ConfigError
 from moldau.config.settings.security import UNSIGNED_TOKENS
 from moldau.deferred import Deferred
 from moldau.runtime.ports import Runtime
+from moldau.security.jaas import OAUTHBEARER_MODULE
 from moldau.security.jws import TokenRefused, UnknownKey
 from moldau.security.jwt import Claims, TokenRules, signed_claims, unsigned_claims
 from moldau.security.oauthbearer import OAuthBearerServer, Validate
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("moldau.server")
 
-_MODULE: Final = "oauthbearer.OAuthBearerLoginModule"
 _UNSECURED: Final = "unsecured"
 _SCHEMES: Final = ("file://", "http://", "https://")
 _REFUSED: Final = "the token is not taken"
@@ -92,7 +92,7 @@ def oauthbearer_maker(
 ) -> Callable[[], ServerMechanism]:
     """ConfigError where nothing says how tokens are judged: any would do for somebody who forgot it."""
     name = "OAUTHBEARER"
-    if entry is not None and entry.module != _MODULE:
+    if entry is not None and entry.module != OAUTHBEARER_MODULE:
         raise ConfigError(f"the listener {listener} offers {name}, which needs the login module OAuthBearerLoginModule")
     handler = config.for_listener(type(config).sasl_server_callback_handler_class, listener, name)
     url = config.for_listener(type(config).sasl_oauthbearer_jwks_endpoint_url, listener)

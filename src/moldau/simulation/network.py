@@ -8,7 +8,7 @@ heals, as TCP's retransmission would have it.
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
 from moldau.runtime.ports import KerberosAcceptor, Receiver, Runs, SocketOptions, Tls, Transport
@@ -240,8 +240,19 @@ class SimulatedNetwork:
     def shake_hands(self, accepting: object, calling: object) -> NoReturn:
         raise ValueError("there is no TLS in the simulator")
 
-    def fetch(self, url: str, *, seconds: float, most_bytes: int) -> bytes:
+    def fetch(
+        self,
+        url: str,
+        *,
+        seconds: float,
+        most_bytes: int,
+        headers: Sequence[tuple[str, str]] = (),
+        body: bytes | None = None,
+    ) -> bytes:
         raise OSError(errno.EHOSTUNREACH, "there is no web here")
+
+    def aside(self, job: Callable[[], object], done: object) -> NoReturn:
+        raise OSError(errno.EHOSTUNREACH, "there is nobody elsewhere to wait for")
 
     def kerberos(self, principal: str, key_table: str) -> KerberosAcceptor:
         raise OSError(errno.EHOSTUNREACH, "there is no Kerberos here")

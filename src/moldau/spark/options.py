@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from enum import Flag, auto
 from typing import Final
 
+from moldau.client.sasl_properties import SASL_PROPERTIES
 from moldau.errors import MoldauError
 
 
@@ -115,7 +116,6 @@ _KAFKA_REFUSED: Final[dict[str, str]] = {
     "partitioner.class": "Java classes cannot run here; put the number into a column named partition",
     "transactional.id": "the sink chooses its own; ask for delivery=exactly-once",
     "sasl.client.callback.handler.class": _NO_LOGIN_CLASS,
-    "sasl.login.callback.handler.class": _NO_LOGIN_CLASS,
     "sasl.login.class": _NO_LOGIN_CLASS,
     "security.providers": "Java classes cannot run here; TLS is OpenSSL's",
     "ssl.engine.factory.class": "Java classes cannot run here; kafka.ssl.truststore.location and its kin set up TLS",
@@ -135,8 +135,7 @@ _KAFKA_CONNECTION: Final = (
 )
 # What they may hold is said in `security`.
 _KAFKA_SECURITY: Final = (
-    "sasl.jaas.config",
-    "sasl.mechanism",
+    *SASL_PROPERTIES,
     "ssl.cipher.suites",
     "ssl.enabled.protocols",
     "ssl.endpoint.identification.algorithm",

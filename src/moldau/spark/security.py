@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from moldau.client import properties
-from moldau.client.properties import Names, PropertyError
+from moldau.client.property_names import Names, PropertyError
 from moldau.client.security import Security
 from moldau.spark.options import KAFKA, OptionError
 
@@ -30,4 +30,4 @@ def security_options(kafka: Mapping[str, str]) -> SecurityOptions:
         read = properties.security_options(kafka, _NAMES)
     except PropertyError as error:
         raise OptionError(str(error)) from None
-    return SecurityOptions(read.settings, read.texts, read.oldest, read.newest, read.names)
+    return SecurityOptions(read.settings, read.texts, read.oldest, read.newest, read.names, read.tokens)

@@ -13,7 +13,9 @@ from certificates import Certificates
 from moldau.cli.connection import add_connection, client_properties
 from moldau.cli.failure import USAGE, Failure
 from moldau.client.properties import in_java, security_options
+from moldau.links.addresses import Address
 
+THERE = Address("127.0.0.1", 9092)
 SECRET = 'a "quoted" \\ word; with=signs'
 
 
@@ -44,7 +46,7 @@ def refusal(*words: str) -> str:
 def mechanism(*words: str) -> Any:
     _, security = client_properties(parsed(*words))
     assert security.mechanism is not None
-    return security.mechanism()
+    return security.mechanism(THERE)
 
 
 def told(made: Any) -> tuple[str, str]:
@@ -169,7 +171,7 @@ def test_the_same_in_the_words_of_java(certificates: Certificates) -> None:
     assert not {"sasl.username", "sasl.password", "ssl.ca.location", "ssl.key.location"} & java.keys()
     made = [security_options(each).open() for each in (given, java)]
     assert all(each.context is not None and each.mechanism is not None for each in made)
-    assert [told(each.mechanism()) for each in made if each.mechanism] == [("jan", SECRET)] * 2
+    assert [told(each.mechanism(THERE)) for each in made if each.mechanism] == [("jan", SECRET)] * 2
     assert len({str(each.context.get_ca_certs()) for each in made if each.context}) == 1
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from base64 import b64encode
 from typing import Any
 
@@ -11,10 +13,13 @@ from scram_broker import ScramBroker, broker_with, secured_by
 from scripted_peer import HANG_UP, ScriptedPeer
 
 from moldau.client.sasl import AbstractTokenProvider, mechanism_maker
-from moldau.client.security import SETTINGS, read_security
+from moldau.client.security import SETTINGS, Security, read_security
 from moldau.errors import KafkaError
+from moldau.links.addresses import Address
 from moldau.protocol.api import ApiKey
-from moldau.protocol.messages.metadata import MetadataRequest
+from moldau.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from moldau.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
+from moldau.protocol.messages.sasl_handshake import SaslHandshakeResponse
 from moldau.security.logins import OAuthBearer, Plain, Scram
 
 # name, hash, user, password, and the four messages: RFC 5802 section 5, RFC 7677 section 3.
@@ -76,7 +81,7 @@ def test_scram_does_not_go_along_with_everything(challenge: bytes, complaint: st
 
 def test_scram_nonces_differ_and_names_are_escaped() -> None:
     make = mechanism_maker("SCRAM-SHA-512", "a=b,c", "p", None)
-    made = [make().first() for _ in range(2)]
+    made = [make(Address("127.0.0.1", 9092)).first() for _ in range(2)]
     assert made[0] != made[1]
     assert made[0].startswith(b"n,,n=a=3Db=2Cc,r=")
 
@@ -161,3 +166,50 @@ def test_a_broker_without_sasl_is_not_used_without_it() -> None:
         with pytest.raises(KafkaError, match="does not offer SaslHandshake"):
             loop.get(lambda: link.ask(MetadataRequest(), PATIENCE))
         assert not peer.asked(ApiKey.METADATA)
+
+
+class Slow:
+    """A source of tokens that takes its time, and at last has none."""
+
+    def __init__(self, *tokens: str) -> None:
+        self.tokens = list(tokens)
+        self.threads: set[str] = set()
+
+    def token(self) -> str:
+        self.threads.add(threading.current_thread().name)
+        time.sleep(0.3)
+        return self.tokens.pop(0)
+
+
+def test_a_source_of_tokens_holds_up_nobody() -> None:
+    def handshake(_version: int, _request: Any) -> SaslHandshakeResponse:
+        return SaslHandshakeResponse(mechanisms=["OAUTHBEARER"])
+
+    def authenticate(_version: int, request: Any) -> SaslAuthenticateResponse:
+        return SaslAuthenticateResponse(error_message=None, auth_bytes=b"")
+
+    answers = {
+        ApiKey.SASL_HANDSHAKE: handshake,
+        ApiKey.SASL_AUTHENTICATE: authenticate,
+        ApiKey.METADATA: lambda _version, _request: MetadataResponse(),
+    }
+    slow = Slow("one")
+    made = mechanism_maker("OAUTHBEARER", None, None, slow)
+    with ScriptedPeer(answers) as peer, OnALoop() as loop:
+        turns: list[float] = []
+
+        def turn() -> None:
+            turns.append(time.monotonic())
+            loop.background.loop.call_later(0.01, turn)
+
+        loop.call(turn)
+        link = loop.link(peer.address, security=Security(mechanism=made))
+        loop.get(lambda: link.ask(MetadataRequest(), PATIENCE))
+        # The loop went on while the token was waited for, which was elsewhere.
+        assert len(turns) > 5
+        assert threading.current_thread().name not in slow.threads
+        assert [key.name for key, _, _ in peer.requests][-2:] == ["SASL_AUTHENTICATE", "METADATA"]
+        # Whatever a source raises is the end of this attempt, in a sentence.
+        another = loop.link(peer.address, security=Security(mechanism=made))
+        with pytest.raises(KafkaError, match="Nothing to log in with by OAUTHBEARER: pop from empty list"):
+            loop.get(lambda: another.ask(MetadataRequest(), PATIENCE))

@@ -7,9 +7,10 @@ import pytest
 from moldau.config.broker import BrokerConfig
 from moldau.config.definition import ConfigError
 from moldau.deferred import Deferred, ready
+from moldau.links.addresses import Address
 from moldau.links.security import Mechanism
 from moldau.node.peer_login import peer_login
-from moldau.runtime.chance import SystemRandom
+from moldau.runtime.real import RealRuntime
 from moldau.security.scram import make_credential
 from moldau.security.scram_credential import ScramCredential
 from moldau.security.scram_server import Known, ScramServer
@@ -33,12 +34,15 @@ COMBINED = {
     "listener.name.sasl.scram-sha-256.sasl.jaas.config": SCRAM,
 }
 
+RUNTIME = RealRuntime()
+THERE = Address("127.0.0.1", 9092)
+
 
 def login(mechanism: str, listener: str = "SASL", **settings: str) -> Mechanism:
     config = BrokerConfig.parse({**COMBINED, **settings})
-    make = peer_login(config, listener, mechanism, SystemRandom())
+    make = peer_login(config, listener, mechanism, RUNTIME)
     assert make is not None
-    return make()
+    return make(THERE)
 
 
 def test_by_plain() -> None:
@@ -55,11 +59,11 @@ def test_by_scram() -> None:
         def token(self, mechanism: str, token_id: str) -> Deferred[Known | None]:
             return ready(None)
 
-    make = peer_login(BrokerConfig.parse(COMBINED), "SASL", "SCRAM-SHA-256", SystemRandom())
+    make = peer_login(BrokerConfig.parse(COMBINED), "SASL", "SCRAM-SHA-256", RUNTIME)
     assert make is not None
     firsts = set()
     for _ in range(2):  # the second time with what is remembered
-        client, server = make(), ScramServer("SCRAM-SHA-256", Credentials(), lambda: "nonce", b"")
+        client, server = make(THERE), ScramServer("SCRAM-SHA-256", Credentials(), lambda: "nonce", b"")
         firsts.add(first := client.first())
         challenge = server.answer(first)
         assert isinstance(challenge, Reply)
@@ -73,7 +77,7 @@ def test_by_scram() -> None:
 
 def test_a_listener_that_asks_nobody_needs_no_login() -> None:
     settings = {**COMBINED, "listener.security.protocol.map": "SASL:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT"}
-    assert peer_login(BrokerConfig.parse(settings), "CONTROLLER", "PLAIN", SystemRandom()) is None
+    assert peer_login(BrokerConfig.parse(settings), "CONTROLLER", "PLAIN", RUNTIME) is None
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from certificates import Certificates
+from moldau.links.addresses import Address
 from moldau.spark.connection import open_cluster
 from moldau.spark.options import OptionError, Options, Use
 from moldau.spark.security import SecurityOptions, security_options
@@ -18,6 +19,7 @@ from moldau.spark.source.settings import stream_settings
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+THERE = Address("127.0.0.1", 9092)
 SECRET = "s3cret;=word"
 
 
@@ -68,7 +70,7 @@ def test_without_options_connections_are_open() -> None:
 def test_name_and_password_are_found(line: str) -> None:
     made = security_options(sasl(line, "plain")).open()
     assert made.mechanism is not None
-    assert made.mechanism().first() == f"\0moldau\0{SECRET}".encode()
+    assert made.mechanism(THERE).first() == f"\0moldau\0{SECRET}".encode()
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
@@ -77,7 +79,7 @@ def test_scram_has_a_login_module_of_its_own(mechanism: str) -> None:
     assert made.settings["sasl_plain_password"] == '"\\'
     authentication = made.open().mechanism
     assert authentication is not None
-    assert authentication().name == mechanism
+    assert authentication(THERE).name == mechanism
     assert made.client()["sasl_mechanism"] == mechanism
 
 

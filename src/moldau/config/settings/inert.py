@@ -22,14 +22,12 @@ from moldau.config.definition import (
     PASSWORD,
     PER_BROKER,
     READ_ONLY,
-    SHORT,
     STRING,
     Allowed,
     Kind,
     Setting,
     UpdateMode,
     at_least,
-    between,
     optional,
 )
 
@@ -109,6 +107,9 @@ INERT: Final[tuple[Setting[Any], ...]] = (
         ("ssl.secure.random.implementation", _STRING, None, None, PER_BROKER),
         ("sasl.client.callback.handler.class", _CLASS, None),
         ("sasl.login.class", _CLASS, None),
+    ),
+    *_because(
+        "the address of tokens says by itself how nodes get them",
         ("sasl.login.callback.handler.class", _CLASS, None),
     ),
     *_because(
@@ -117,19 +118,6 @@ INERT: Final[tuple[Setting[Any], ...]] = (
         ("sasl.kerberos.ticket.renew.window.factor", DOUBLE, 0.8, None, PER_BROKER),
         ("sasl.kerberos.ticket.renew.jitter", DOUBLE, 0.05, None, PER_BROKER),
         ("sasl.kerberos.min.time.before.relogin", LONG, 60_000, None, PER_BROKER),
-    ),
-    *_because(
-        "brokers do not log in with OAuth among themselves",
-        ("sasl.login.connect.timeout.ms", optional(INT), None),
-        ("sasl.login.read.timeout.ms", optional(INT), None),
-        ("sasl.login.refresh.window.factor", DOUBLE, 0.8, between(0.5, 1.0), PER_BROKER),
-        ("sasl.login.refresh.window.jitter", DOUBLE, 0.05, between(0.0, 0.25), PER_BROKER),
-        ("sasl.login.refresh.min.period.seconds", SHORT, 60, between(0, 900), PER_BROKER),
-        ("sasl.login.refresh.buffer.seconds", SHORT, 300, between(0, 3600), PER_BROKER),
-        ("sasl.login.retry.backoff.ms", LONG, 100),
-        ("sasl.login.retry.backoff.max.ms", LONG, 10_000),
-        ("sasl.oauthbearer.token.endpoint.url", _STRING, None),
-        ("sasl.oauthbearer.header.urlencode", BOOLEAN, False),
     ),
     *_because(
         "the broker retries its shutdown for as long as the controller asks",

@@ -11,6 +11,7 @@ from typing import Any, Final
 from moldau.config.definition import (
     BOOLEAN,
     CLASS,
+    DOUBLE,
     HIGH,
     INT,
     LIST,
@@ -19,10 +20,12 @@ from moldau.config.definition import (
     MEDIUM,
     PASSWORD,
     PER_BROKER,
+    SHORT,
     STRING,
     Allowed,
     Setting,
     at_least,
+    between,
     distinct,
     each_of,
     one_of,
@@ -149,6 +152,41 @@ class SecuritySettings:
         "The audiences one of which a token must name; one that names any is refused where it is empty.")
     sasl_oauthbearer_expected_issuer = Setting("sasl.oauthbearer.expected.issuer", optional(STRING), None, None, LOW,
         "The issuer a token must come from; any where it is not set.")
+
+    sasl_oauthbearer_token_endpoint_url = Setting(
+        "sasl.oauthbearer.token.endpoint.url", optional(STRING), None, None, MEDIUM,
+        "Where nodes get the tokens they log in with at each other: a file (file:), or an issuer that is asked with "
+        "the credentials of a client.")
+    sasl_oauthbearer_client_credentials_client_id = Setting(
+        "sasl.oauthbearer.client.credentials.client.id", optional(STRING), None, None, MEDIUM,
+        "Who the node is to the issuer of tokens; clientId of the login module where it is not set.")
+    sasl_oauthbearer_client_credentials_client_secret = Setting(
+        "sasl.oauthbearer.client.credentials.client.secret", optional(PASSWORD), None, None, MEDIUM,
+        "What it proves that with; clientSecret of the login module where it is not set.")
+    sasl_oauthbearer_scope = Setting("sasl.oauthbearer.scope", optional(STRING), None, None, MEDIUM,
+        "What the tokens shall be good for; scope of the login module where it is not set.")
+    sasl_oauthbearer_header_urlencode = Setting("sasl.oauthbearer.header.urlencode", BOOLEAN, False, None, MEDIUM,
+        "Whether the client's id and secret are escaped as in an address before they stand in a header.")
+    sasl_login_connect_timeout_ms = Setting("sasl.login.connect.timeout.ms", optional(INT), None, None, LOW,
+        "How long reaching the issuer of tokens may take; ten seconds where it is not set.")
+    sasl_login_read_timeout_ms = Setting("sasl.login.read.timeout.ms", optional(INT), None, None, LOW,
+        "How long its answer may take beyond that; ten seconds where it is not set.")
+    sasl_login_refresh_window_factor = Setting(
+        "sasl.login.refresh.window.factor", DOUBLE, 0.8, between(0.5, 1.0), LOW,
+        "The share of a token's life after which another is had.", PER_BROKER)
+    sasl_login_refresh_window_jitter = Setting(
+        "sasl.login.refresh.window.jitter", DOUBLE, 0.05, between(0.0, 0.25), LOW,
+        "The share of it that is added at random.", PER_BROKER)
+    sasl_login_refresh_min_period_seconds = Setting(
+        "sasl.login.refresh.min.period.seconds", SHORT, 60, between(0, 900), LOW,
+        "How long a token is kept at least, if it lives for longer than this and the buffer.", PER_BROKER)
+    sasl_login_refresh_buffer_seconds = Setting(
+        "sasl.login.refresh.buffer.seconds", SHORT, 300, between(0, 3600), LOW,
+        "How long before its end another is had at the latest, under the same condition.", PER_BROKER)
+    sasl_login_retry_backoff_ms = Setting("sasl.login.retry.backoff.ms", LONG, 100, None, LOW,
+        "The first pause after a failure to get a token.")
+    sasl_login_retry_backoff_max_ms = Setting("sasl.login.retry.backoff.max.ms", LONG, 10_000, None, LOW,
+        "The longest pause after a failure to get a token.")
 
     authorizer_class_name = Setting("authorizer.class.name", STRING, "", _AUTHORIZERS, LOW,
         "The authorizer; without one everybody may do everything.")
