@@ -12,11 +12,13 @@ from typing import Any
 from moldau.controller import lifecycle
 from moldau.controller.partitions import PartitionControl
 from moldau.coordinator.write_path import ShardWriter
+from moldau.deferred import Deferred, ready
 from moldau.raft import membership
 from moldau.raft.metadata_log import MetadataLog
 from moldau.replica.isr import IsrChanges
 from moldau.replica.manager import ReplicaManager
 from moldau.replica.partition import Partition
+from moldau.server.broker_lifecycle import BrokerLifecycle
 from moldau.server.coordinator_leadership import CoordinatorLeadership
 from moldau.storage import local_log
 from moldau.storage.producer_state import ProducerState
@@ -122,6 +124,19 @@ def elects_whoever_lost_records() -> Any:
         return leave
 
     return _replaced(lifecycle, "_leave", make)
+
+
+def leads_by_what_its_last_life_led() -> Any:
+    """A broker acts upon the metadata it finds before that has its new life."""
+
+    def make(original: Any) -> Any:
+        def register(self: BrokerLifecycle, *arguments: Any, **named: Any) -> Deferred[None]:
+            original(self, *arguments, **named)
+            return ready(None)
+
+        return register
+
+    return _replaced(BrokerLifecycle, "register", make)
 
 
 def takes_the_log_of_a_deleted_topic() -> Any:

@@ -37,6 +37,8 @@ FAILED_ONCE_LONG = {
     "a broker that is cut off shows what a deleted topic held": (20016,),
     "a broker that is cut off names a topic by the id it had in an earlier life": (20260,),
     "a node that ended by itself, and was started again on the full disk": (20094,),
+    "a controller that was deposed says that a topic is there which was deleted": (21037,),
+    "a broker that led by the metadata of its last life, and wrote what nobody could tell from the truth": (20961,),
 }
 
 

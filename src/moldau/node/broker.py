@@ -165,6 +165,13 @@ class Broker:
         logs.strays.topic_id = lambda topic: known.id if (known := image.topics.get(topic)) else None
         return logs.load_on(services.runtime.workers, lambda topic: self.replicas.config_in(image, topic))
 
+    def register(self, advertised: Sequence[Endpoint]) -> Deferred[None]:
+        """Settles when the metadata that is here belongs to this life of the broker."""
+        directories = [directory.id for directory in self._services.logs.directories if directory.is_online]
+        return self.lifecycle.register(
+            advertised, self._config.broker_rack, directories, previous_epoch=self._previous_epoch
+        )
+
     def follow_metadata(self) -> Work[None]:
         """One after the other: each looks at all there is."""
         self._metadata.add_publisher(self.replicas)
@@ -180,13 +187,6 @@ class Broker:
         )
         self._metadata.add_publisher(leadership)
         yield
-
-    def register(self, advertised: Sequence[Endpoint]) -> Deferred[None]:
-        """Settles when the broker has been let in."""
-        directories = [directory.id for directory in self._services.logs.directories if directory.is_online]
-        return self.lifecycle.register(
-            advertised, self._config.broker_rack, directories, previous_epoch=self._previous_epoch
-        )
 
     def begin_upkeep(self) -> None:
         self.deleted_topics.close()

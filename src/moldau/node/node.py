@@ -2,8 +2,9 @@
 
 Start. The data directories first, because everything else lives in them; then the listeners are bound, because their
 ports are part of the registrations; then the metadata log, which says what this broker holds and how it is set. A
-controller answers its peers from here on. A broker waits until it has followed the log to its end, opens its
-partitions, registers and is let in. Only when its partitions have leaders are clients accepted.
+controller answers its peers from here on. A broker waits until it has followed the log to its end, opens its logs and
+registers; it leads and follows by the metadata only when its new life stands there, and is let in then. Only when its
+partitions have leaders are clients accepted.
 
 Stop. In reverse: the broker hands over, answers what is in flight, and closes its logs, several at a time; the mark of
 a clean stop is the last thing written. Every step has its time: a disk that is full or does not answer cannot keep a
@@ -41,7 +42,7 @@ from moldau.server.dispatch import DispatchTable
 from moldau.server.dynamic_config import DynamicConfig
 from moldau.server.listener_tls import TlsListeners
 from moldau.server.socket_server import SocketServer
-from moldau.slicing import Slicer, Work
+from moldau.slicing import Slicer
 from moldau.storage.log_manager import LogManager
 
 logger = logging.getLogger("moldau.node")
@@ -254,44 +255,36 @@ class Node:
         self._runtime.loop.call_later(_PROGRESS_SECONDS, tell)
 
     def _loaded(self, _value: None, error: BaseException | None) -> None:
-        if error is not None:
-            self._fail(error)
-        if self._stopping or self.failure is not None:
+        if not self._goes_on(error):
             return
         self._is_loaded = True
-        joined: Deferred[None] = Deferred()
-        joined.then(self._register)
-        settle(joined, lambda: self.slicer.run(self._follow_metadata(), lambda: not self._stopping))
-
-    def _follow_metadata(self) -> Work[None]:
-        assert self.broker is not None
-        yield from self.broker.follow_metadata()
-        self.metadata.add_publisher(self.snapshots)
-        yield
-
-    def _register(self, _value: None, error: BaseException | None) -> None:
-        if error is not None and not self._stopping:
-            self._fail(error)
-        if self._stopping or self.failure is not None:
-            return
         assert self.broker is not None
         advertised = [_reachable(e, self.server.address(e.name)) for e in self._config.advertised_broker_endpoints]
-        self.broker.register(advertised).then(self._let_in)
+        self.broker.register(advertised).then(self._registered)
+
+    def _registered(self, _value: None, error: BaseException | None) -> None:
+        if not self._goes_on(error):
+            return
+        assert self.broker is not None
+        following, work = Deferred[None](), self.broker.follow_metadata()
+        following.then(self._join)
+        settle(following, lambda: self.slicer.run(work, lambda: not self._stopping))
+
+    def _join(self, _value: None, error: BaseException | None) -> None:
+        if not self._goes_on(error):
+            return
+        self.metadata.add_publisher(self.snapshots)
+        self.lifecycle.join().then(self._let_in)
 
     def _let_in(self, _value: None, error: BaseException | None) -> None:
-        if self._stopping:
-            return
-        if error is not None:
-            self._fail(error)
+        if not self._goes_on(error):
             return
         settled: Deferred[None] = Deferred()
         settled.then(self._serve)
         settle(settled, lambda: self.slicer.run(self.replicas.settle(), lambda: not self._stopping))
 
     def _serve(self, _value: None, error: BaseException | None) -> None:
-        if error is not None and not self._stopping:
-            self._fail(error)
-        if self._stopping or self.failure is not None:
+        if not self._goes_on(error):
             return
         if self.broker is not None:
             self.broker.begin_upkeep()
@@ -300,6 +293,12 @@ class Node:
         if self._ready is not None:
             endpoints = self._config.broker_endpoints or self._config.controller_endpoints
             self._ready([self.server.address(e.name) for e in endpoints])
+
+    def _goes_on(self, error: BaseException | None) -> bool:
+        """Whether the start does, after a step of it."""
+        if error is not None and not self._stopping:
+            self._fail(error)
+        return not self._stopping and self.failure is None
 
     # --------------------------------------------------------------------------------------------------------- stop
 

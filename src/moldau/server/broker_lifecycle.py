@@ -1,8 +1,10 @@
-"""A broker's life in its cluster: it registers, proves that it has caught up, is let in, and says goodbye.
+"""A broker's life in its cluster: it registers, hears of its new life, asks to be let in, and says goodbye.
 
 The controller is asked through the same requests wherever it is. Registration gives the broker an epoch, which fences
-every earlier incarnation of it; heartbeats keep it, and report how far it has followed the metadata log. Only when it
-has seen its own registration there is it unfenced and given partitions to lead.
+every earlier incarnation of it; heartbeats keep it, and report how far it has followed the metadata log. Until it has
+seen its own registration there, the metadata it has may still call it the leader that it was in its earlier life, of
+records that it does not have any more: it must not act upon it before. When it does, and has opened what it holds, it
+asks to be unfenced, and is given partitions to lead.
 
 With its registration a broker names the epoch it had when it last stopped in order. Without that the controller knows
 that it was torn away, and that what it had written last may be gone from its disk.
@@ -90,15 +92,16 @@ class BrokerLifecycle:
         self._registration_seconds = registration_seconds
         self._offline_directories = offline_directories
         self._told = registered
-        self._incarnation = random.bytes(16)
+        self.incarnation = random.bytes(16)
         self._backoff = Backoff(0.1, 1.0, chance=chance_of(random))
         self._registration: BrokerRegistrationRequest | None = None
         self._give_up_at = 0.0
         self._failures = 0
         self._timer: TimerHandle | None = None
         self._asking = False
-        self._leaving = self._abandoned = False
+        self._leaving = self._abandoned = self._joins = False
         self.epoch = -1
+        self.known: Deferred[None] = Deferred()
         self.started: Deferred[None] = Deferred()
         self.stopped: Deferred[None] = Deferred()
         channel.watch(_LINE, self.hasten)
@@ -111,12 +114,12 @@ class BrokerLifecycle:
         *,
         previous_epoch: int = -1,
     ) -> Deferred[None]:
-        """Registers and keeps up the heartbeat; settles when the broker has been let in. Without a controller for too
-        long it fails: something is wrong with what the node was told about its cluster."""
+        """Registers and keeps up the heartbeat; settles when this node's metadata has the new life. Without a
+        controller for too long it fails: something is wrong with what the node was told about its cluster."""
         self._registration = BrokerRegistrationRequest(
             broker_id=self._broker_id,
             cluster_id=self._cluster_id,
-            incarnation_id=self._incarnation,
+            incarnation_id=self.incarnation,
             listeners=[
                 Listener(name=e.name, host=e.host, port=e.port, security_protocol=e.security_protocol)
                 for e in endpoints
@@ -131,6 +134,12 @@ class BrokerLifecycle:
         )
         self._give_up_at = self._clock.monotonic() + self._registration_seconds
         self._register()
+        return self.known
+
+    def join(self) -> Deferred[None]:
+        """Asks to be unfenced; settles when the broker has been let in."""
+        self._joins = True
+        self.hasten()
         return self.started
 
     def leave(self) -> Deferred[None]:
@@ -177,11 +186,11 @@ class BrokerLifecycle:
         assert error is not None
         is_late = self._clock.monotonic() >= self._give_up_at
         is_final = not isinstance(error, KafkaError) or error.code in _FINAL
-        if not self.started.settled and is_final:
-            self.started.fail(error)
+        if not self.known.settled and is_final:
+            self.known.fail(error)
             return
-        if not self.started.settled and is_late:
-            self.started.fail(self._too_late(error))
+        if not self.known.settled and is_late:
+            self.known.fail(self._too_late(error))
             return
         if self._leaving:
             _settle(self.stopped)
@@ -209,6 +218,7 @@ class BrokerLifecycle:
             broker_id=self._broker_id,
             broker_epoch=self.epoch,
             current_metadata_offset=self._metadata.image.offset,
+            want_fence=not self._joins,
             want_shut_down=self._leaving,
             offline_log_dirs=sorted(self._offline_directories()),
         )
@@ -231,9 +241,12 @@ class BrokerLifecycle:
         elif response.should_shut_down:
             _settle(self.stopped)
             return
-        elif not response.is_fenced:
-            _settle(self.started)
-        waiting = self._leaving or not self.started.settled
+        else:
+            if response.is_caught_up:
+                _settle(self.known)
+            if not response.is_fenced:
+                _settle(self.started)
+        waiting = self._leaving or not self.known.settled or (self._joins and not self.started.settled)
         self._timer = self._loop.call_later(_HURRY_SECONDS if waiting else self._heartbeat_seconds, self._beat)
 
     def _register_again(self) -> None:

@@ -1,6 +1,7 @@
 """What must hold at every moment of a cluster's life, seen from inside all of its nodes.
 
 - one leader per epoch: of the quorum, and of every partition.
+- this life: who leads does so by what the cluster decided after it had heard of the broker's present life.
 - acknowledged by enough: whatever a producer was told is written, as many replicas have as were promised.
 - in sync: who counts as in sync has all that is committed, and is not fenced beside others that are not.
 - producers: no log remembers of a producer what it does not hold.
@@ -84,6 +85,7 @@ class Watch:
 
     def _look_at(self, machine: Machine, node: Node) -> None:
         self._check_vote(machine, node)
+        _check_life(machine, node)
         is_changed = self._changes.get(machine.host) != machine.disk.changes
         self._changes[machine.host] = machine.disk.changes
         if is_changed:
@@ -263,6 +265,16 @@ class Watch:
                 for partition in machine.node.replicas.partitions():
                     found.setdefault(partition.topic_partition, []).append(partition)
         return found.values()
+
+
+def _check_life(machine: Machine, node: Node) -> None:
+    """Also of one that does not serve yet: to lead is to write."""
+    registered = node.metadata.image.cluster.brokers.get(node.quorum.node_id)
+    if registered is None or registered.incarnation_id == node.lifecycle.incarnation:
+        return
+    for partition in node.replicas.partitions():
+        if partition.is_leader:
+            raise Broken(f"this life: {machine.host} leads {partition.topic_partition} as an earlier one did")
 
 
 def _check_snapshot(machine: Machine, node: Node) -> None:

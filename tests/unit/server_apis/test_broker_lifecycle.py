@@ -58,7 +58,7 @@ def accepted(epoch: int = 5) -> Answer:
 
 
 def beat(**fields: Any) -> Answer:
-    return lambda _request: BrokerHeartbeatResponse(**{"is_fenced": False, **fields})
+    return lambda _request: BrokerHeartbeatResponse(**{"is_caught_up": True, "is_fenced": False, **fields})
 
 
 def refused(code: ErrorCode) -> Answer:
@@ -82,12 +82,18 @@ class Story:
             SeededRandom(),
             **{"heartbeat_seconds": 2.0, "registered": self.epochs.append, **options},
         )
+        self.known: list[BaseException | None] = []
         self.outcome: list[BaseException | None] = []
 
-    def begin(self, **fields: Any) -> None:
+    def register(self, **fields: Any) -> None:
         self.lifecycle.register([HERE], "rack", [DIRECTORY], **fields).then(
-            lambda _value, error: self.outcome.append(error)
+            lambda _value, error: self.known.append(error)
         )
+
+    def begin(self, **fields: Any) -> None:
+        """As a node does that has nothing to open."""
+        self.lifecycle.join().then(lambda _value, error: self.outcome.append(error))
+        self.register(**fields)
 
 
 def test_it_registers_is_let_in_and_goes_on_with_heartbeats() -> None:
@@ -108,6 +114,29 @@ def test_it_registers_is_let_in_and_goes_on_with_heartbeats() -> None:
     assert set(story.channel.lines) == {"heartbeat"}
     assert set(story.channel.timeouts) == {4.5}
     assert story.epochs == [5]
+
+
+def test_it_asks_to_be_let_in_only_when_it_has_heard_of_its_new_life_and_joins() -> None:
+    story = Story(
+        accepted(),
+        beat(is_caught_up=False, is_fenced=True),
+        beat(is_fenced=True),
+        beat(is_fenced=True),
+        beat(is_fenced=True),
+        beat(),
+    )
+    story.register()
+    assert story.known == []
+    story.loop.advance(0.01)
+    assert story.known == [None]
+    # Opening what it holds takes its time: it keeps its place, and is in no hurry.
+    story.loop.advance(2.0)
+    assert [request.want_fence for request in story.channel.asked[1:]] == [True, True, True]
+    story.lifecycle.join().then(lambda _value, error: story.outcome.append(error))
+    assert [request.want_fence for request in story.channel.asked[4:]] == [False]
+    assert story.outcome == []
+    story.loop.advance(0.01)
+    assert story.outcome == [None]
 
 
 def test_a_registration_that_is_refused_for_now_is_tried_again() -> None:
@@ -142,7 +171,7 @@ def test_it_beats_at_once_when_its_connection_is_lost_or_the_controller_is_anoth
 def test_what_will_not_pass_ends_the_start_at_once() -> None:
     story = Story(refused(ErrorCode.INCONSISTENT_CLUSTER_ID))
     story.begin()
-    (error,) = story.outcome
+    (error,) = story.known
     assert isinstance(error, KafkaError)
     story.loop.advance(60.0)
     assert len(story.channel.asked) == 1
@@ -152,9 +181,9 @@ def test_there_is_an_end_to_looking_for_a_controller() -> None:
     story = Story(lambda _request: RequestTimedOut("nobody"), registration_seconds=20.0)
     story.begin()
     story.loop.advance(19.0)
-    assert story.outcome == []
+    assert story.known == []
     story.loop.advance(3.0)
-    assert str(story.outcome[0]) == (
+    assert str(story.known[0]) == (
         "The broker could not register within 20000 ms (initial.broker.registration.timeout.ms): nobody."
     )
 
