@@ -57,6 +57,10 @@ REACHED_BY = {
     ApiKey.DELETE_ACLS: "delete_acls",
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: "describe_user_scram_credentials",
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: "alter_user_scram_credentials",
+    ApiKey.SHARE_GROUP_DESCRIBE: "describe_share_groups",
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: "list_share_group_offsets",
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: "alter_share_group_offsets",
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS: "delete_share_group_offsets",
 }
 NOT_FOR_OPERATORS = {
     ApiKey.PRODUCE,
@@ -70,6 +74,15 @@ NOT_FOR_OPERATORS = {
     ApiKey.END_TXN,
     ApiKey.TXN_OFFSET_COMMIT,
     ApiKey.CONSUMER_GROUP_HEARTBEAT,
+    ApiKey.SHARE_GROUP_HEARTBEAT,
+    ApiKey.SHARE_FETCH,
+    ApiKey.SHARE_ACKNOWLEDGE,
+    # Brokers ask each other these.
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE,
+    ApiKey.WRITE_SHARE_GROUP_STATE,
+    ApiKey.DELETE_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
     # Replaces every setting of a resource at once: its incremental successor takes its place.
     ApiKey.ALTER_CONFIGS,
     # A connection's own beginning.
