@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from moldau.console.pages import brokers, login, overview, records, topic_changes, topics, writing
+from moldau.console.pages import brokers, login, overview, records, settings, topic_changes, topics, writing
 from moldau.console.visits import Handler
 
 
@@ -24,6 +24,9 @@ PAGES: Final = (
     Page("/brokers", brokers.brokers),
     Page("/brokers/{id:int}", brokers.broker),
     Page("/quorum", brokers.quorum),
+    Page("/settings", settings.index),
+    Page("/settings/of", settings.settings),
+    Page("/settings/edit", settings.edit),
     Page("/topics", topics.topics),
     Page("/topics/new", topic_changes.create),
     Page("/topics/{name}", topics.topic),
@@ -32,6 +35,7 @@ PAGES: Final = (
     Page("/topics/{name}/records/{partition:int}/{offset:int}", records.record),
     Page("/topics/{name}/records/{partition:int}/{offset:int}/value", records.value_file),
     Page("/topics/{name}/records/{partition:int}/{offset:int}/again", writing.again),
+    Page("/topics/{name}/settings", settings.of_topic),
     Page("/topics/{name}/schemas", records.schemas, harmless=True),
     Page("/topics/{name}/produce", writing.produce),
     Page("/topics/{name}/partitions", topic_changes.grow),

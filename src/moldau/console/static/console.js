@@ -119,6 +119,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const typing = event.target.closest?.("input, select, textarea");
   if (event.key === "Escape" && typing) { event.target.blur(); return; }
+  if (event.key === "Enter" && event.target.matches?.("[data-find]")) { event.preventDefault(); return; }
   if (typing || document.querySelector("dialog[open]")) return;
   if (going && Date.now() - going < 1500 && PLACES[event.key]) { location.href = PLACES[event.key]; return; }
   going = 0;
@@ -167,6 +168,13 @@ document.addEventListener("click", (event) => {
       break;
     }
   }
+});
+
+// In a long form: only the fields with this in their name.
+document.addEventListener("input", (event) => {
+  if (!event.target.matches?.("[data-find]")) return;
+  const word = event.target.value.trim().toLowerCase();
+  for (const each of document.querySelectorAll("[data-name]")) each.classList.toggle("hidden", !each.dataset.name.includes(word));
 });
 
 // A filter acts while it is typed; a choice acts at once.
