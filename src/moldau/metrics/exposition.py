@@ -1,76 +1,99 @@
-"""Metrics as text in the exposition format of Prometheus (version 0.0.4), which every monitoring tool reads.
+"""Metrics as text: the exposition format of Prometheus (version 0.0.4), and OpenMetrics.
 
-A pure function: whoever has a registry and the time can show it, over whatever carries text.
+A family is a name with a sentence and a kind; its samples differ by labels. Samples may come from an iterator that asks
+for each value when its turn comes, so that what is shown of six thousand partitions is put together a slice at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple, TypeAlias
 
-from moldau.metrics.histogram import Histogram
-from moldau.metrics.instruments import Counter, Rate
-from moldau.metrics.registry import Family, Instrument, Registry, Tags
+from moldau.slicing import Work
 
-CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
+OPENMETRICS: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-# Bounds at every second power of two up to 2 ** 36 (19 hours in microseconds, 64 GiB): few enough lines, and always
-# the same ones, as those who subtract one reading from the next expect.
-_EXPONENTS: Final = range(4, 37, 2)
+COUNTER: Final = "counter"
+GAUGE: Final = "gauge"
+SUMMARY: Final = "summary"
+
+# What stands between the name and the value: a suffix of the name, and labels as `labels` writes them.
+Sample: TypeAlias = tuple[str, str, float]
+
+_LINES_AT_ONCE: Final = 128
+_TOTAL: Final = "_total"
 
 
-def render(registry: Registry, now_ms: int) -> str:
-    """The whole registry. Rates are shown as they are at `now_ms`."""
+class Family(NamedTuple):
+    """The name of a counter ends with `_total`. None among the samples is a place to pause."""
+
+    name: str
+    kind: str
+    documentation: str
+    samples: Iterable[Sample | None]
+
+
+def counter(name: str, documentation: str, value: float) -> Family:
+    return Family(name, COUNTER, documentation, (("", "", value),))
+
+
+def gauge(name: str, documentation: str, value: float) -> Family:
+    return Family(name, GAUGE, documentation, (("", "", value),))
+
+
+def labels(**values: object) -> str:
+    return ",".join(f'{name}="{_escaped(str(value))}"' for name, value in values.items())
+
+
+def render(families: Iterable[Family], *, openmetrics: bool = False) -> Work[list[bytes]]:
+    """All of them, in pieces."""
+    pieces: list[bytes] = []
     lines: list[str] = []
-    for family in registry.families():
-        lines.append(f"# HELP {family.name} {_escaped(family.documentation)}")
-        lines.append(f"# TYPE {family.name} {_type(family)}")
-        for tags, member in sorted(family.members.items(), key=lambda item: item[0]):
-            lines.extend(_samples(family, tags, member, now_ms))
-    return "".join(line + "\n" for line in lines)
+    for line in _lines(families, openmetrics):
+        if line is None:
+            yield
+            continue
+        lines.append(line)
+        if len(lines) == _LINES_AT_ONCE:
+            pieces.append("".join(lines).encode())
+            lines.clear()
+            yield
+    if openmetrics:
+        lines.append("# EOF\n")
+    pieces.append("".join(lines).encode())
+    return pieces
 
 
-def _type(family: Family) -> str:
-    if family.kind is Counter:
-        return "counter"
-    return "histogram" if family.kind is Histogram else "gauge"
-
-
-def _samples(family: Family, tags: Tags, member: Instrument, now_ms: int) -> Iterator[str]:
-    if isinstance(member, Histogram):
-        yield from _histogram(family, tags, member)
-    elif isinstance(member, Rate):
-        yield f"{family.name}{_tags(tags)} {_number(member.per_second(now_ms))}"
-    else:
-        yield f"{family.name}{_tags(tags)} {_number(member.value)}"
-
-
-def _histogram(family: Family, tags: Tags, histogram: Histogram) -> Iterator[str]:
-    for exponent in _EXPONENTS:
-        # A bound includes itself, and the largest whole number below a power of two is one less.
-        bound = _number(((1 << exponent) - 1) * family.scale)
-        yield f"{family.name}_bucket{_tags((*tags, ('le', bound)))} {histogram.below_power(exponent)}"
-    yield f"{family.name}_bucket{_tags((*tags, ('le', '+Inf')))} {histogram.count}"
-    yield f"{family.name}_sum{_tags(tags)} {_number(histogram.total * family.scale)}"
-    yield f"{family.name}_count{_tags(tags)} {histogram.count}"
-
-
-def _tags(tags: Tags) -> str:
-    if not tags:
-        return ""
-    pairs = (f'{name}="{_escaped(value).replace(chr(34), chr(92) + chr(34))}"' for name, value in tags)
-    return "{" + ",".join(pairs) + "}"
+def _lines(families: Iterable[Family], openmetrics: bool) -> Iterator[str | None]:
+    for name, kind, documentation, samples in families:
+        # OpenMetrics names the family without what all its samples end with.
+        family = name.removesuffix(_TOTAL) if openmetrics and kind is COUNTER else name
+        begun = False
+        for sample in samples:
+            if sample is None:
+                yield None
+                continue
+            if not begun:
+                begun = True
+                yield f"# HELP {family} {documentation}\n# TYPE {family} {kind}\n"
+            suffix, labelled, value = sample
+            between = f"{{{labelled}}} " if labelled else " "
+            yield f"{name}{suffix}{between}{value if type(value) is int else _number(value)}\n"
+        yield None
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n")
+    if text.isalnum():
+        return text
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 def _number(value: float) -> str:
-    if isinstance(value, int) or (value == value and abs(value) < 1e15 and value == int(value)):
-        return str(int(value))
     if value != value:
         return "NaN"
     if value in (float("inf"), float("-inf")):
         return "+Inf" if value > 0 else "-Inf"
-    return f"{value:.9g}"
+    if abs(value) < 1e15 and value == int(value):
+        return str(int(value))
+    return f"{value:.15g}"

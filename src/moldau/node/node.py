@@ -18,7 +18,6 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from moldau.config.broker import BrokerConfig
-from moldau.config.listeners import Endpoint
 from moldau.controller.controller import Controller
 from moldau.deferred import Deferred, ready, settle
 from moldau.errors import MoldauError
@@ -26,7 +25,8 @@ from moldau.metadata.loader import MetadataLoader
 from moldau.node.bootstrap import read_bootstrap
 from moldau.node.broker import Broker
 from moldau.node.identity import NodeError, cluster_id_of
-from moldau.node.own_address import OwnAddress
+from moldau.node.monitoring.endpoint import Monitoring
+from moldau.node.own_address import OwnAddress, reachable
 from moldau.node.peer_security import called_listeners, peers_of
 from moldau.node.quorum import VotersOfQuorum, controller_endpoints, make_quorum
 from moldau.raft.snapshot_generator import SnapshotGenerator
@@ -71,8 +71,7 @@ class Node:
         self._config = config
         self._runtime = runtime
         self._ready: Callable[[Addresses], None] | None = None
-        self._stopping = False
-        self._is_loaded = False
+        self.is_stopping = self.is_loaded = self.is_serving = False
         self.failure: MoldauError | None = None
         clock, loop, random = runtime.clock, runtime.loop, runtime.random
         self.cluster_id = cluster_id_of(config, runtime.disk, random, cluster_id)
@@ -115,6 +114,7 @@ class Node:
             )
         self.broker = Broker(self.services, self.metadata, self.brokers, self._fail) if config.is_broker else None
         self.server = SocketServer(config, runtime, self.services)
+        self.monitoring = Monitoring(self)
         self.services.client_quotas.connection_rates_changed = self.server.limit_addresses
         if self.broker is not None:
             # For those who look into a node that they know to be a broker.
@@ -151,6 +151,8 @@ class Node:
         self._ready = ready
         try:
             self.logs.open()
+            if self._config.metrics_listener:
+                self.monitoring.open(self._config.metrics_listener)
             # Bound before the quorum is joined: others may call as soon as they hear of this node.
             for endpoint in self._config.controller_endpoints:
                 self.server.bind(endpoint, self._controller_table, self.tls.of(endpoint.name))
@@ -164,6 +166,7 @@ class Node:
             caught_up = self._caught_up()
         except BaseException:
             self.quorum.close()
+            self.monitoring.close()
             self.logs.abandon()
             raise
         caught_up.then(self._open_logs)
@@ -190,7 +193,7 @@ class Node:
             endpoints = self._config.advertised_controller_endpoints
             self._controller_lifecycle = ControllerLifecycle(
                 self._config.node_id,
-                [_reachable(e, self.server.address(e.name)) for e in endpoints],
+                [reachable(e, self.server.address(e.name)) for e in endpoints],
                 self.channel,
                 self._runtime.loop,
                 self._runtime.random,
@@ -211,7 +214,7 @@ class Node:
 
         def look() -> None:
             nonlocal looks
-            if self._stopping or self.failure is not None:
+            if self.is_stopping or self.failure is not None:
                 return
             leads = self.services.controller is not None and self.services.controller.is_active
             if leads or 0 < self.quorum.told_high_watermark <= self.metadata.image.offset + 1:
@@ -248,7 +251,7 @@ class Node:
 
     def _tell_progress(self) -> None:
         def tell() -> None:
-            if not self._is_loaded and not self._stopping:
+            if not self.is_loaded and not self.is_stopping:
                 logger.info("opening logs: %d of %d", *self.logs.load_progress)
                 self._tell_progress()
 
@@ -257,9 +260,9 @@ class Node:
     def _loaded(self, _value: None, error: BaseException | None) -> None:
         if not self._goes_on(error):
             return
-        self._is_loaded = True
+        self.is_loaded = True
         assert self.broker is not None
-        advertised = [_reachable(e, self.server.address(e.name)) for e in self._config.advertised_broker_endpoints]
+        advertised = [reachable(e, self.server.address(e.name)) for e in self._config.advertised_broker_endpoints]
         self.broker.register(advertised).then(self._registered)
 
     def _registered(self, _value: None, error: BaseException | None) -> None:
@@ -268,7 +271,7 @@ class Node:
         assert self.broker is not None
         following, work = Deferred[None](), self.broker.follow_metadata()
         following.then(self._join)
-        settle(following, lambda: self.slicer.run(work, lambda: not self._stopping))
+        settle(following, lambda: self.slicer.run(work, lambda: not self.is_stopping))
 
     def _join(self, _value: None, error: BaseException | None) -> None:
         if not self._goes_on(error):
@@ -281,7 +284,7 @@ class Node:
             return
         settled: Deferred[None] = Deferred()
         settled.then(self._serve)
-        settle(settled, lambda: self.slicer.run(self.replicas.settle(), lambda: not self._stopping))
+        settle(settled, lambda: self.slicer.run(self.replicas.settle(), lambda: not self.is_stopping))
 
     def _serve(self, _value: None, error: BaseException | None) -> None:
         if not self._goes_on(error):
@@ -289,6 +292,7 @@ class Node:
         if self.broker is not None:
             self.broker.begin_upkeep()
         self.server.serve()
+        self.is_serving = True
         logger.info("node %d of cluster %s accepts clients", self._config.node_id, self.cluster_id)
         if self._ready is not None:
             endpoints = self._config.broker_endpoints or self._config.controller_endpoints
@@ -296,17 +300,17 @@ class Node:
 
     def _goes_on(self, error: BaseException | None) -> bool:
         """Whether the start does, after a step of it."""
-        if error is not None and not self._stopping:
+        if error is not None and not self.is_stopping:
             self._fail(error)
-        return not self._stopping and self.failure is None
+        return not self.is_stopping and self.failure is None
 
     # --------------------------------------------------------------------------------------------------------- stop
 
     def shutdown(self, done: Callable[[], None]) -> None:
         """Stops in order; `done` is called when everything is closed."""
-        if self._stopping:
+        if self.is_stopping:
             return
-        self._stopping = True
+        self.is_stopping = True
         leaving: Deferred[None] = ready(None)
         if self.broker is not None:
             self.broker.end_upkeep()
@@ -352,7 +356,7 @@ class Node:
             except (MoldauError, OSError) as error:
                 # A full disk may refuse the last bytes of the metadata log; what was committed is there.
                 logger.error("%s could not be closed in order: %s", getattr(part, "__qualname__", part), error)
-        if not self._is_loaded:
+        if not self.is_loaded:
             # Not all logs have been opened and repaired: nothing may say that this was a clean stop.
             self.logs.abandon()
             self._close_peers()
@@ -370,6 +374,7 @@ class Node:
         self._within(limit, closing, "the disk does not answer; the next start will check the logs").then(closed)
 
     def _close_peers(self) -> None:
+        self.monitoring.close()
         self.controllers.close()
         self.brokers.close()
 
@@ -392,8 +397,3 @@ class Node:
             self.failure = error if isinstance(error, MoldauError) else NodeError(f"The node had to stop: {error}.")
             logger.critical("%s", self.failure)
         self._runtime.loop.stop()
-
-
-def _reachable(advertised: Endpoint, bound: tuple[str, int]) -> Endpoint:
-    """A port that was left to the operating system, and a host that was left out, become what was bound."""
-    return advertised._replace(host=advertised.host or bound[0], port=advertised.port or bound[1])

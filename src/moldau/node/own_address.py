@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from moldau.config.broker import BrokerConfig
+from moldau.config.listeners import Endpoint
 from moldau.links.addresses import Address, parse_address
 from moldau.links.peers import Peers
 from moldau.node.identity import NodeError
@@ -85,3 +86,8 @@ def voter_address(config: BrokerConfig) -> Address | None:
     voters = dict(item.split("@", 1) for item in config.controller_quorum_voters)
     place = voters.get(str(config.node_id))
     return None if not config.is_controller or len(voters) < 2 or place is None else parse_address(place)
+
+
+def reachable(advertised: Endpoint, bound: tuple[str, int]) -> Endpoint:
+    """A port that was left to the operating system, and a host that was left out, become what was bound."""
+    return advertised._replace(host=advertised.host or bound[0], port=advertised.port or bound[1])

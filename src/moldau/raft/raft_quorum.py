@@ -93,7 +93,7 @@ class RaftQuorum:
         self._transfer = SnapshotTransfer(self._log, loop, workers, self._transferred)
         # The machine takes steps until the quorum is closed or has failed; what it knew remains.
         self._machine: RaftMachine | None = None
-        self._member: Member | None = None
+        self.member: Member | None = None
         # What waits for an election to be on disk, in order.
         self._waiting: deque[Effect] = deque()
         self._is_persisting = self._is_sending = self._is_starting = False
@@ -114,7 +114,7 @@ class RaftQuorum:
 
     @property
     def epoch(self) -> int:
-        return 0 if self._member is None else self._member.epoch
+        return 0 if self.member is None else self.member.epoch
 
     @property
     def end_offset(self) -> int:
@@ -122,12 +122,12 @@ class RaftQuorum:
 
     @property
     def high_watermark(self) -> int:
-        return 0 if self._member is None else self._member.high_watermark
+        return 0 if self.member is None else self.member.high_watermark
 
     @property
     def told_high_watermark(self) -> int:
         """As a leader has told it; -1 before one has. Only that says how much there is to learn after a start."""
-        return -1 if self._member is None else self._member.told_high_watermark
+        return -1 if self.member is None else self.member.told_high_watermark
 
     @property
     def is_voter(self) -> bool:
@@ -159,7 +159,7 @@ class RaftQuorum:
             self._random,
             self._clock.monotonic(),
         )
-        self._member = machine.member
+        self.member = machine.member
         self._is_starting = True
         try:
             effects = machine.start(self._now())

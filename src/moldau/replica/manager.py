@@ -60,7 +60,7 @@ class ReplicaManager:
         # Partitions that could not be opened: no room on their disk, or an earlier log of their name in the way.
         self._refused: dict[TopicPartition, Uuid] = {}
         # Partitions whose log is in a directory that is offline: an empty one in another would hide its records.
-        self._away: dict[TopicPartition, Uuid] = {}
+        self.away: dict[TopicPartition, Uuid] = {}
         self._metadata_complete = False
         self._logs = logs
         logs.failed = self.storage_failed
@@ -259,8 +259,8 @@ class ReplicaManager:
             self._logs.set_aside(place)
             found = None
         if found is None and not self._metadata_complete and self._logs.has_offline_directory:
-            self._away[place] = topic_id  # it is not new, so that is where it must be
-        if self._away.get(place) == topic_id:
+            self.away[place] = topic_id  # it is not new, so that is where it must be
+        if self.away.get(place) == topic_id:
             return None
         if self._logs.get(place) is None and not self._logs.is_free(place):
             # A topic of this name is just being deleted: when nothing is left of it, its successor is begun.
@@ -293,8 +293,8 @@ class ReplicaManager:
     def _leave(self, place: TopicPartition, topic_id: Uuid, partition: Partition | None) -> None:
         """A replica is no longer held here; the place may be another topic's already."""
         self.arrivals.forget(place, topic_id)
-        if self._away.get(place) == topic_id:
-            del self._away[place]
+        if self.away.get(place) == topic_id:
+            del self.away[place]
         if partition is not None:
             # The log first: whoever waits is answered, asks for the place again perhaps, and must not find it there.
             self._stop(partition)
@@ -372,7 +372,7 @@ class ReplicaManager:
             hosted = self.by_name.get(place.topic)
             partition = hosted.partitions.pop(place.partition, None) if hosted is not None else None
             if partition is not None:
-                self._away[place] = partition.topic_id
+                self.away[place] = partition.topic_id
                 self._release(partition)
         logger.error("%s The log directory is offline now, and so are its partitions.", error)
         self.directory_lost()

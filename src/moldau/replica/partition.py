@@ -388,8 +388,9 @@ class Partition:
         return self.is_leader and len(self.isr) < len(self.replicas)
 
     @property
-    def is_under_min_isr(self) -> bool:
-        return self.is_leader and len(self.isr) < self._min_isr
+    def isr_margin(self) -> int:
+        """How many more replicas are in sync than writes need; below 0 they are refused."""
+        return len(self.isr) - self._min_isr
 
     def low_watermark(self) -> int:
         """The smallest log start offset among live replicas: what DeleteRecords reports and waits for."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Hashable, Iterable, Iterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from moldau.runtime.ports import Clock, Loop, TimerHandle
 from moldau.runtime.timing_wheel import TimingWheel, WheelTimer
@@ -31,11 +31,13 @@ COMPLETED_PER_TURN = 256
 class DelayedOperation:
     """Subclasses say when they are complete (`ready`) and what happens then (`finish`)."""
 
-    __slots__ = ("_timer", "completed")
+    __slots__ = ("_purgatory", "_timer", "completed")
 
     def __init__(self) -> None:
         self.completed = False
         self._timer: WheelTimer | None = None
+        # Where it waits, or has waited.
+        self._purgatory: Purgatory[Any] | None = None
 
     def ready(self) -> bool:
         """True when the condition waited for holds. Must not change anything."""
@@ -61,6 +63,8 @@ class DelayedOperation:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+            if self._purgatory is not None:
+                self._purgatory.waiting -= 1
         try:
             self.finish(expired)
         except Exception:
@@ -85,6 +89,8 @@ class Purgatory(Generic[Key]):
         self._wakeup: TimerHandle | None = None
         self._wakeup_at = 0
         self._completed_since_purge = 0
+        # How many operations are parked now.
+        self.waiting = 0
         # Public so that the append path can ask `key in purgatory.watched` without a call.
         self.watched: dict[Key, list[DelayedOperation]] = {}
         # Keys that are looked at in this turn. A dict, for its order.
@@ -122,6 +128,8 @@ class Purgatory(Generic[Key]):
     def _set_deadline(self, operation: DelayedOperation, timeout_ms: int) -> None:
         deadline = self._now_ms() + timeout_ms
         operation._timer = self._wheel.add(deadline, lambda: self._expire(operation))
+        operation._purgatory = self
+        self.waiting += 1
         if self._wakeup is None or deadline < self._wakeup_at:
             self._schedule_wakeup()
 
@@ -190,14 +198,10 @@ class Purgatory(Generic[Key]):
             for operation in operations:
                 operation.completed = True
         self.watched.clear()
+        self.waiting = 0
         if self._wakeup is not None:
             self._wakeup.cancel()
             self._wakeup = None
-
-    @property
-    def waiting(self) -> int:
-        """How many operations are parked now; counted, for metrics and tests."""
-        return len({id(op) for operations in self.watched.values() for op in operations if not op.completed})
 
     def _expire(self, operation: DelayedOperation) -> None:
         operation.complete(expired=True)

@@ -15,7 +15,6 @@ from moldau.replica.directory_assignments import DirectoryAssignments
 from moldau.replica.fetchers import Fetchers
 from moldau.replica.isr import IsrChanges
 from moldau.replica.manager import ReplicaManager
-from moldau.replica.partition import Partition
 from moldau.replica.replica_selector import RACK_AWARE, RackAwareSelector
 from moldau.replica.throttles import FollowerThrottle, LeaderThrottle
 from moldau.runtime.ports import Clock, Loop, TimerHandle
@@ -107,16 +106,3 @@ class Replication:
         for partition in tuple(self._replicas.partitions()):
             partition.shrink_isr()
             yield
-
-    # --------------------------------------------------------------------------------------- counted, for metrics
-
-    @property
-    def under_replicated(self) -> int:
-        return self._count(lambda partition: partition.is_under_replicated)
-
-    @property
-    def under_min_isr(self) -> int:
-        return self._count(lambda partition: partition.is_under_min_isr)
-
-    def _count(self, holds: Callable[[Partition], bool]) -> int:
-        return sum(holds(partition) for partition in self._replicas.partitions())

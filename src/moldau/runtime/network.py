@@ -13,6 +13,7 @@ from moldau import _speed
 from moldau.runtime.buffers import ReceiveBuffers
 from moldau.runtime.channel import PlainChannel
 from moldau.runtime.connector import Connector
+from moldau.runtime.heads import HeadTransport
 from moldau.runtime.ports import (
     KerberosAcceptor,
     Receiver,
@@ -120,8 +121,10 @@ class TcpNetwork:
         options: SocketOptions = _DEFAULT_OPTIONS,
         runs: Runs | None = None,
         tls: Callable[[], ssl.SSLContext] | None = None,
+        heads: bool = False,
     ) -> TcpListener:
-        listener = TcpListener(self, listening_socket(host, port, options), accept, max_frame, runs, tls)
+        kind = HeadTransport if heads else FramedTransport
+        listener = TcpListener(self, listening_socket(host, port, options), accept, max_frame, runs, tls, kind)
         self._listeners.add(listener)
         return listener
 
@@ -172,8 +175,10 @@ class TcpNetwork:
         max_frame: int,
         runs: Runs | None,
         tls: Callable[[], ssl.SSLContext] | None,
+        kind: type[FramedTransport],
     ) -> None:
-        kind = FramedTransport if tls is None else _tls().SecureTransport
+        if tls is not None:
+            kind = _tls().SecureTransport
         transport = kind(self._loop, self._buffers, peer, max_frame, self._transports.discard)
         transport.local = local
         receiver: Receiver | None = None
@@ -232,6 +237,7 @@ class TcpListener:
         max_frame: int,
         runs: Runs | None,
         tls: Callable[[], ssl.SSLContext] | None,
+        kind: type[FramedTransport] = FramedTransport,
     ) -> None:
         self.address = plain_address(listening.getsockname())
         self._network = network
@@ -240,6 +246,7 @@ class TcpListener:
         self._max_frame = max_frame
         self._runs = runs
         self._tls = tls
+        self._kind = kind
         self._retry: Timer | None = None
         self._exhausted = False
         self._paused = False
@@ -291,7 +298,14 @@ class TcpListener:
                 continue
             self._exhausted = False
             self._network.accepted(
-                connected, plain_address(address), self.address, self._accept, self._max_frame, self._runs, self._tls
+                connected,
+                plain_address(address),
+                self.address,
+                self._accept,
+                self._max_frame,
+                self._runs,
+                self._tls,
+                self._kind,
             )
 
     def _wait_for_descriptors(self, error: OSError) -> None:

@@ -38,7 +38,42 @@ class TimerHandle(Protocol):
     def cancel(self) -> None: ...
 
 
+@dataclass(slots=True)
+class LoopLoad:
+    """How busy a loop has been since it began."""
+
+    turns: int = 0
+    # Waiting for something to do.
+    idle_seconds: float = 0.0
+    # The longest turn; whoever has looked sets it to 0.
+    longest_seconds: float = 0.0
+
+
+@dataclass(slots=True, frozen=True)
+class ProcessUsage:
+    """What this process takes of the machine. 0 for what the operating system does not tell."""
+
+    cpu_seconds: float
+    resident_bytes: int
+    started_at: float
+    threads: int
+    open_descriptors: int
+    most_descriptors: int
+    disk_read_bytes: int
+    disk_written_bytes: int
+    # Collections of garbage, which hold everything, by the age of what they look at.
+    collections: tuple[int, ...]
+    collecting_seconds: float
+
+
+class Process(Protocol):
+    def usage(self) -> ProcessUsage: ...
+
+
 class Loop(Protocol):
+    @property
+    def load(self) -> LoopLoad: ...
+
     def call_soon(self, callback: Callable[[], None]) -> None:
         """Runs after the current callback has returned, before the loop waits again."""
         ...
@@ -405,12 +440,15 @@ class Network(Protocol):
         options: SocketOptions = SocketOptions(),  # noqa: B008  frozen
         runs: Runs | None = None,
         tls: Callable[[], TlsContext] | None = None,
+        heads: bool = False,
     ) -> Listener:
         """`accept` is called per connection; None refuses it. A frame over `max_frame` bytes closes its connection.
 
         `tls` gives the rules for the next connection, as `secure` made them; its receiver is a `SecuredReceiver`.
 
         A network that can may write plain records itself, through `runs`; all others hand up every frame.
+
+        With `heads` what comes are the heads of HTTP requests, with their empty line, and not frames. Without TLS.
 
         An empty host means every address of the machine. OSError if the address cannot be bound.
         """
@@ -485,3 +523,6 @@ class Runtime(Protocol):
 
     @property
     def network(self) -> Network: ...
+
+    @property
+    def process(self) -> Process: ...

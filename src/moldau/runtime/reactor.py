@@ -28,6 +28,7 @@ from itertools import count
 from math import inf
 from typing import Final, Protocol
 
+from moldau.runtime.ports import LoopLoad
 from moldau.runtime.readiness import READABLE, readiness
 
 logger = logging.getLogger("moldau.runtime")
@@ -103,6 +104,7 @@ class Reactor:
         self.express: Express | None = None
         # Seconds of this turn in which others dealt with what it had read.
         self._handed_over = 0.0
+        self.load = LoopLoad()
         # Everything that had arrived by this time has been read.
         self._heard = 0.0
         # While more descriptors are ready than fit a turn: since when, and how many have had theirs.
@@ -112,6 +114,7 @@ class Reactor:
         self._postponed: list[tuple[int, int]] = []
         self._behind = 0
         self._behind_since = 0.0
+        self._polled = time.monotonic()
 
     # ------------------------------------------------------------------------------------------ the Loop port
 
@@ -224,8 +227,13 @@ class Reactor:
 
     def _turn(self) -> None:
         handlers = self._handlers
+        load, asked = self.load, time.monotonic()
+        if asked - self._polled > load.longest_seconds:
+            load.longest_seconds = asked - self._polled
         ready = self._readiness.poll(self._wait_time(), EVENTS_PER_TURN)
-        polled = now = time.monotonic()
+        self._polled = polled = now = time.monotonic()
+        load.turns += 1
+        load.idle_seconds += polled - asked
         left = ready
         if self.express is not None and ready:
             self._handed_over = 0.0

@@ -10,6 +10,7 @@ from moldau.runtime.chance import SystemRandom
 from moldau.runtime.clock import SystemClock
 from moldau.runtime.disk import RealDisk
 from moldau.runtime.network import TcpNetwork
+from moldau.runtime.process import RealProcess
 from moldau.runtime.reactor import Reactor
 from moldau.runtime.workers import ThreadWorkers
 
@@ -24,6 +25,7 @@ class RealRuntime:
         self.clock = SystemClock()
         self.random = SystemRandom()
         self.disk = RealDisk()
+        self.process = RealProcess()
         self.loop = Reactor()
         self.workers = ThreadWorkers(self.loop.call_from_thread)
         self.network = TcpNetwork(self.loop, lambda: self.workers, descriptors)
@@ -32,6 +34,7 @@ class RealRuntime:
         self.workers.close()
         self.network.close()
         self.loop.close()
+        self.process.close()
 
 
 def _allow_many_descriptors() -> int:

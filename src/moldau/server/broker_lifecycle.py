@@ -102,6 +102,9 @@ class BrokerLifecycle:
         self._leaving = self._abandoned = self._joins = False
         self.epoch = -1
         self.known: Deferred[None] = Deferred()
+        # As the controller said last, and when that was.
+        self.is_fenced = True
+        self.heard_at = clock.monotonic()
         self.started: Deferred[None] = Deferred()
         self.stopped: Deferred[None] = Deferred()
         channel.watch(_LINE, self.hasten)
@@ -150,6 +153,11 @@ class BrokerLifecycle:
         elif not self._asking:
             self._beat()
         return self.stopped
+
+    @property
+    def is_forsaken(self) -> bool:
+        """No controller has answered for a whole session: it takes this broker for gone."""
+        return self._clock.monotonic() - self.heard_at > self._patience * 2
 
     def abandon(self) -> None:
         """No more heartbeats: the node stops without goodbye."""
@@ -230,6 +238,8 @@ class BrokerLifecycle:
         self._asking = False
         if self._abandoned:
             return
+        if response is not None:
+            self.is_fenced, self.heard_at = response.is_fenced, self._clock.monotonic()
         if error is not None or response is None:
             logger.warning("a heartbeat of broker %d was refused: %s", self._broker_id, error)
             if self._leaving:

@@ -99,6 +99,10 @@ class SocketServer:
         return self._acceptors[listener_name].address
 
     @property
+    def listener_names(self) -> tuple[str, ...]:
+        return tuple(self._acceptors)
+
+    @property
     def in_flight(self) -> int:
         """Requests whose answer is still awaited."""
         return sum(channel.in_flight for channel in self._channels.values())

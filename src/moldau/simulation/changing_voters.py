@@ -96,7 +96,7 @@ class VoterChanges:
 
 def _member(machine: Machine) -> Any:
     node = machine.node if machine.is_serving else None
-    return None if node is None else node.quorum._member
+    return None if node is None else node.quorum.member
 
 
 def _once(conversation: Conversation[object]) -> Conversation[None]:

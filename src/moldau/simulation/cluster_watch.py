@@ -292,7 +292,7 @@ def _check_snapshot(machine: Machine, node: Node) -> None:
 def durable_election(node: Node) -> Election | None:
     """The election a node has on disk and acts upon; None while it is being written, and before it has begun."""
     quorum: Any = node.quorum
-    member = quorum._member
+    member = quorum.member
     if member is None or quorum._is_persisting or quorum._is_starting or quorum._waiting:
         return None
     election: Election = member.election

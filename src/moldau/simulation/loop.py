@@ -12,6 +12,7 @@ from collections.abc import Callable
 from math import ceil
 from typing import Final
 
+from moldau.runtime.ports import LoopLoad
 from moldau.simulation.clock import VirtualClock
 
 logger = logging.getLogger("moldau.simulation")
@@ -119,6 +120,8 @@ class SimulatedLoop:
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
+        # Steps take no time here, so nobody is ever busy.
+        self.load = LoopLoad()
         self.alive = True
         # Stopped for a while (SIGSTOP): what should have happened happens when it goes on, in the order it came.
         self.paused = False

@@ -208,9 +208,12 @@ class SimulatedNetwork:
         options: SocketOptions = SocketOptions(),  # noqa: B008  frozen
         runs: Runs | None = None,
         tls: object | None = None,
+        heads: bool = False,
     ) -> SimulatedListener:
         if tls is not None:
             raise OSError(errno.EOPNOTSUPP, "bytes are not what is simulated here, so there is nothing to encrypt")
+        if heads:
+            raise OSError(errno.EOPNOTSUPP, "nobody asks by HTTP here")
         address = (host or self.host, port or self._fabric.free_port())
         if self._fabric.taken(address):
             raise OSError(errno.EADDRINUSE, "somebody listens there already")

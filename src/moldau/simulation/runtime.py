@@ -6,12 +6,20 @@ given the same one (see world).
 
 from __future__ import annotations
 
+from moldau.runtime.ports import ProcessUsage
 from moldau.simulation.chance import SeededRandom
 from moldau.simulation.clock import HostClock, VirtualClock
 from moldau.simulation.disk import SimulatedDisk
 from moldau.simulation.loop import Schedule, SimulatedLoop
 from moldau.simulation.network import Fabric, SimulatedNetwork
 from moldau.simulation.workers import SimulatedWorkers
+
+
+class SimulatedProcess:
+    """It takes nothing of the machine."""
+
+    def usage(self) -> ProcessUsage:
+        return ProcessUsage(0.0, 0, 0.0, 1, 0, 0, 0, 0, (), 0.0)
 
 
 class SimulatedRuntime:
@@ -35,6 +43,7 @@ class SimulatedRuntime:
         self.workers = SimulatedWorkers(self.loop, chance.fork("workers"))
         self.fabric = fabric or Fabric(chance.fork("network"))
         self.network = SimulatedNetwork(self.fabric, self.loop, host)
+        self.process = SimulatedProcess()
         self.disk = disk or SimulatedDisk(self.schedule.clock, chance.fork("disk"))
 
     def die(self) -> None:

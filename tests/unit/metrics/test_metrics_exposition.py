@@ -2,112 +2,91 @@ from __future__ import annotations
 
 import pytest
 
-from moldau.metrics.exposition import render
-from moldau.metrics.instruments import Gauge
-from moldau.metrics.registry import Registry
+from moldau.metrics.exposition import COUNTER, GAUGE, SUMMARY, Family, counter, gauge, labels, render
+from moldau.slicing import run_whole
 
 
-def test_an_instrument_is_made_once_for_its_name_and_tags():
-    registry = Registry()
-    first = registry.counter("moldau_requests_total", "Requests.", api="Produce", version="9")
-    assert registry.counter("moldau_requests_total", "Requests.", version="9", api="Produce") is first
-    assert registry.counter("moldau_requests_total", "Requests.", api="Fetch", version="9") is not first
+def shown(*families: Family, openmetrics: bool = False) -> list[str]:
+    return b"".join(run_whole(render(families, openmetrics=openmetrics))).decode().splitlines()
 
 
-def test_a_name_has_one_kind():
-    registry = Registry()
-    registry.counter("a_total", "A.")
-    with pytest.raises(ValueError, match="a_total is a counter, not a gauge"):
-        registry.gauge("a_total", "A.")
-
-
-@pytest.mark.parametrize(("name", "tags"), [("1a", {}), ("a-b", {}), ("", {}), ("a", {"x-y": "1"})])
-def test_names_are_those_prometheus_allows(name, tags):
-    with pytest.raises(ValueError, match="is not a name"):
-        Registry().counter(name, "A.", **tags)
-
-
-def test_what_no_longer_exists_is_no_longer_shown():
-    registry = Registry()
-    registry.gauge("a", "A.", topic="x")
-    registry.remove("a", topic="x")
-    registry.remove("a", topic="never")
-    registry.remove("never")
-    assert render(registry, 0) == ""
-
-
-def test_a_gauge_that_is_asked_replaces_the_one_before():
-    registry = Registry()
-    registry.gauge("a", "A.", lambda: 1)
-    second = registry.gauge("a", "A.", lambda: 2)
-    assert isinstance(second, Gauge)
-    assert render(registry, 0).endswith("\na 2\n")
-
-
-def test_counters_gauges_and_rates_as_text():
-    registry = Registry()
-    registry.counter("moldau_b_total", "Second.", topic="t").add(7)
-    registry.counter("moldau_b_total", "Second.", topic="a").add(1)
-    registry.gauge("moldau_a", "First.").value = 0.25
-    registry.rate("moldau_c_per_second", "Third.").record(100, 5000)
-    assert render(registry, 5000).splitlines() == [
-        "# HELP moldau_a First.",
-        "# TYPE moldau_a gauge",
-        "moldau_a 0.25",
-        "# HELP moldau_b_total Second.",
-        "# TYPE moldau_b_total counter",
-        'moldau_b_total{topic="a"} 1',
-        'moldau_b_total{topic="t"} 7',
-        "# HELP moldau_c_per_second Third.",
-        "# TYPE moldau_c_per_second gauge",
-        "moldau_c_per_second 10",
+def test_families_as_text():
+    topics = Family("b_total", COUNTER, "Second.", [("", labels(topic="a"), 1), ("", labels(topic="t", part=3), 7)])
+    assert shown(gauge("a", "First.", 0.25), topics) == [
+        "# HELP a First.",
+        "# TYPE a gauge",
+        "a 0.25",
+        "# HELP b_total Second.",
+        "# TYPE b_total counter",
+        'b_total{topic="a"} 1',
+        'b_total{topic="t",part="3"} 7',
     ]
 
 
-def test_a_histogram_as_text():
-    registry = Registry()
-    histogram = registry.histogram("moldau_wait_seconds", "Wait.", 1e-6, api="Fetch")
-    for microseconds in (10, 16, 1_000_000):
-        histogram.record(microseconds)
-    lines = render(registry, 0).splitlines()
-    assert lines[:3] == [
-        "# HELP moldau_wait_seconds Wait.",
-        "# TYPE moldau_wait_seconds histogram",
-        'moldau_wait_seconds_bucket{api="Fetch",le="1.5e-05"} 1',
-    ]
-    assert 'moldau_wait_seconds_bucket{api="Fetch",le="6.3e-05"} 2' in lines
-    assert 'moldau_wait_seconds_bucket{api="Fetch",le="0.262143"} 2' in lines
-    assert 'moldau_wait_seconds_bucket{api="Fetch",le="1.048575"} 3' in lines
-    assert lines[-3:] == [
-        'moldau_wait_seconds_bucket{api="Fetch",le="+Inf"} 3',
-        'moldau_wait_seconds_sum{api="Fetch"} 1.000026',
-        'moldau_wait_seconds_count{api="Fetch"} 3',
+def test_a_summary_as_text():
+    samples = [("", labels(api="Fetch", quantile="0.99"), 12), ("_sum", labels(api="Fetch"), 30), ("_count", "", 4)]
+    assert shown(Family("wait_ms", SUMMARY, "Wait.", samples)) == [
+        "# HELP wait_ms Wait.",
+        "# TYPE wait_ms summary",
+        'wait_ms{api="Fetch",quantile="0.99"} 12',
+        'wait_ms_sum{api="Fetch"} 30',
+        "wait_ms_count 4",
     ]
 
 
-def test_bounds_do_not_depend_on_what_was_recorded():
-    registry = Registry()
-    histogram = registry.histogram("size_bytes", "Size.")
-    before = [line.rsplit(" ", 1)[0] for line in render(registry, 0).splitlines()]
-    histogram.record(2**50)
-    assert [line.rsplit(" ", 1)[0] for line in render(registry, 0).splitlines()] == before
+def test_openmetrics_names_the_family_of_a_counter_without_its_end_and_says_where_it_ends():
+    assert shown(counter("b_total", "B.", 5), gauge("c_total", "C.", 1), openmetrics=True) == [
+        "# HELP b B.",
+        "# TYPE b counter",
+        "b_total 5",
+        "# HELP c_total C.",
+        "# TYPE c_total gauge",
+        "c_total 1",
+        "# EOF",
+    ]
+
+
+def test_a_family_without_samples_is_not_shown():
+    assert shown(Family("a", GAUGE, "A.", [])) == []
+
+
+def test_values_are_asked_for_when_their_turn_comes():
+    asked: list[int] = []
+
+    def samples():
+        for number in range(1000):
+            asked.append(number)
+            yield "", labels(number=number), number
+
+    work = render([Family("a", GAUGE, "A.", samples())])
+    next(work)
+    assert 0 < len(asked) < 200
+    assert sum(piece.count(b"\n") for piece in run_whole(work)) == 1002
+
+
+def test_whoever_gathers_can_pause_before_there_is_a_line():
+    family = Family("a", GAUGE, "A.", [None, ("", "", 1), None, ("", "", 2)])
+    assert len(list(render([family]))) >= 2
+    assert shown(family)[-2:] == ["a 1", "a 2"]
 
 
 def test_texts_are_escaped():
-    registry = Registry()
-    registry.counter("a_total", "back\\slash\nline", topic='quo"te\\\n').add()
-    assert render(registry, 0).splitlines() == [
-        "# HELP a_total back\\\\slash\\nline",
-        "# TYPE a_total counter",
-        'a_total{topic="quo\\"te\\\\\\n"} 1',
-    ]
+    line = shown(Family("a", GAUGE, "A.", [("", labels(topic='quo"te\\\n'), 1)]))[2]
+    assert line == 'a{topic="quo\\"te\\\\\\n"} 1'
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(float("inf"), "+Inf"), (float("-inf"), "-Inf"), (float("nan"), "NaN"), (3.0, "3"), (1 / 3, "0.333333333")],
+    [
+        (float("inf"), "+Inf"),
+        (float("-inf"), "-Inf"),
+        (float("nan"), "NaN"),
+        (3.0, "3"),
+        (1 / 4, "0.25"),
+        (1795063860.25, "1795063860.25"),
+        (2**60, str(2**60)),
+        (True, "1"),
+    ],
 )
-def test_numbers(value, text):
-    registry = Registry()
-    registry.gauge("a", "A.").value = value
-    assert render(registry, 0).splitlines()[-1] == f"a {text}"
+def test_numbers(value: float, text: str):
+    assert shown(gauge("a", "A.", value))[2] == f"a {text}"

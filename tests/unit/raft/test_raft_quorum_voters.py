@@ -37,8 +37,8 @@ def members(tmp_path: Path) -> Iterator[Members]:
 
 
 def _voters(quorum: RaftQuorum) -> tuple[int, ...]:
-    assert quorum._member is not None
-    return quorum._member.voters.ids
+    assert quorum.member is not None
+    return quorum.member.voters.ids
 
 
 def _outcome(members: Members, outcome: object) -> list[int]:

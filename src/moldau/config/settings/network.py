@@ -35,6 +35,14 @@ def _is_limit_per_host(text: str) -> bool:
 
 _LIMITS_PER_HOST: Final[Allowed[Any]] = Allowed("a list of host:number", _is_limit_per_host)
 
+
+def _is_address_or_nothing(text: str) -> bool:
+    host, colon, port = text.rpartition(":")
+    return not text or bool(colon and host and port.isascii() and port.isdigit() and int(port) <= 65535)
+
+
+_ADDRESS_OR_NOTHING: Final[Allowed[Any]] = Allowed("host:port, or empty", _is_address_or_nothing)
+
 # Why a setting does nothing.
 _DOES_NOT_GROW: Final = "what grows after failures is the pause before the next try"
 
@@ -57,6 +65,11 @@ class NetworkSettings:
     early_start_listeners = Setting("early.start.listeners", optional(LIST), None, distinct(may_be_empty=True), HIGH,
         "The listeners that serve before authorization is ready; those of the controller where it is not set.",
         no_effect="listeners of controllers serve at once, all others when the access rules are known")
+
+    metrics_listener = Setting("metrics.listener", STRING, "", _ADDRESS_OR_NOTHING, LOW,
+        "Where the node answers HTTP for `/metrics`, `/live` and `/ready`, as host:port; port 0 takes a free one, told "
+        "in the log. Nowhere if it is empty. There is neither a login nor TLS: keep it to loopback or to a network of "
+        "your own.")
 
     socket_send_buffer_bytes = Setting("socket.send.buffer.bytes", INT, 100 << 10, None, HIGH,
         "The send buffer of a connection (SO_SNDBUF); -1 leaves it to the operating system.")

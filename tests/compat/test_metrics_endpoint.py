@@ -1,0 +1,102 @@
+"""`/metrics`, `/live` and `/ready` of nodes in processes of their own."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import socket
+from pathlib import Path
+
+import pytest
+from node_process import StartNode
+from patience import wait_until
+from scraping import get, parse, scrape, value
+
+from moldau import KafkaAdminClient, KafkaProducer
+from moldau.admin import NewTopic
+from moldau.testing import Cluster
+
+pytestmark = pytest.mark.ours_only("Apache Kafka has no such endpoint")
+
+
+def metrics_address(log: Path) -> str:
+    told = re.search(r"metrics at http://(\S+)/metrics", log.read_text())
+    assert told is not None, "the log does not tell where the metrics are"
+    return told[1]
+
+
+def test_a_node_tells_of_itself(start_node: StartNode):
+    node = start_node({"metrics.listener": "127.0.0.1:0"})
+    address = metrics_address(node.log)
+    assert get(address, "/live")[:2] == (200, "The node is alive.\n")
+    assert get(address, "/ready")[:2] == (200, "The node is ready.\n")
+    assert get(address, "/")[0] == 404
+    with KafkaProducer(bootstrap_servers=node.bootstrap) as producer:
+        for _ in range(10):
+            producer.send("counted", b"x", partition=0).get(timeout=30)
+        samples = scrape(address)
+    assert value(samples, "kafka_server_kafkaserver_brokerstate") == 3
+    assert value(samples, "kafka_log_log_logendoffset", topic="counted", partition="0") == 10
+    assert value(samples, "kafka_log_log_size", topic="counted") > 0
+    assert value(samples, "kafka_server_replicamanager_leadercount") == 1
+    assert value(samples, "kafka_controller_kafkacontroller_activecontrollercount") == 1
+    assert value(samples, "kafka_server_raftmetrics_current_state", current_state="leader") == 1
+    assert value(samples, "kafka_server_socket_server_metrics_connection_count") >= 1
+    assert value(samples, "process_open_fds") > 5
+
+
+def test_openmetrics_and_packed_answers_say_the_same(start_node: StartNode):
+    node = start_node({"metrics.listener": "127.0.0.1:0"})
+    address = metrics_address(node.log)
+    _, plain, headers = get(address, "/metrics")
+    assert headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    _, other, headers = get(address, "/metrics", Accept="application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
+    assert headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
+    assert other.endswith("# EOF\n")
+    assert parse(other).keys() == parse(plain).keys()
+    host, port = address.split(":")
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(b"GET /metrics HTTP/1.0\r\nAccept-Encoding: gzip\r\n\r\n")
+        packed = b"".join(iter(lambda: client.recv(1 << 16), b""))
+    assert parse(gzip.decompress(packed.partition(b"\r\n\r\n")[2]).decode()).keys() == parse(plain).keys()
+
+
+def test_a_node_that_finds_no_controllers_is_alive_and_not_ready(tmp_path: Path):
+    with Cluster(3, settings={"metrics.listener": "127.0.0.1:0"}, directory=tmp_path) as cluster:
+        first = cluster.nodes[0]
+        address = metrics_address(first.directory / "node.log")
+        assert get(address, "/ready")[0] == 200
+        for other in first.others:
+            other.kill()
+
+        def is_not_ready() -> bool:
+            status, said, _ = get(address, "/ready")
+            return status == 503 and "No controller has answered" in said
+
+        wait_until(is_not_ready)
+        assert get(address, "/live")[0] == 200
+
+
+def test_replicas_that_are_missing_show(tmp_path: Path):
+    with Cluster(3, settings={"metrics.listener": "127.0.0.1:0"}, directory=tmp_path) as cluster:
+        with KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers) as admin:
+            admin.create_topics([NewTopic("watched", 6, 3)])
+        logs = [node.directory / "node.log" for node in cluster.nodes]
+
+        def led() -> float:
+            return sum(value(scrape(metrics_address(log)), "kafka_server_replicamanager_leadercount") for log in logs)
+
+        wait_until(lambda: led() == 6)
+        lost = next(node for node in cluster.nodes if node is not cluster.controller)
+        lost.kill()
+        logs.remove(lost.directory / "node.log")
+
+        def missing(name: str) -> float:
+            return sum(value(scrape(metrics_address(log)), name) for log in logs)
+
+        wait_until(lambda: missing("kafka_server_replicamanager_underreplicatedpartitions") == 6)
+        assert missing("kafka_cluster_partition_underreplicated") == 6
+        assert missing("kafka_server_replicamanager_atminisrpartitioncount") == 6
+        assert missing("kafka_controller_kafkacontroller_activecontrollercount") == 1
+        controllers = [scrape(metrics_address(log)) for log in logs]
+        assert max(value(each, "kafka_controller_kafkacontroller_fencedbrokercount") for each in controllers) == 1
