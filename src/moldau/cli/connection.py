@@ -123,7 +123,9 @@ def add_connection(parser: ArgumentParser, *, timeout: bool = True, own_config: 
         f"terminal; that of a locked key is in {KEY_PASSWORD_VARIABLE}.",
     )
     security.add_argument("--security-protocol", metavar="NAME", help="PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL")
-    security.add_argument("--sasl-mechanism", metavar="NAME", help="PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER")
+    security.add_argument(
+        "--sasl-mechanism", metavar="NAME", help="PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER or GSSAPI"
+    )
     security.add_argument("--username", metavar="NAME", help="who to be, with SASL")
     security.add_argument("--password-file", metavar="FILE", help="where the password is")
     security.add_argument("--ca-file", metavar="PEM", help="the authorities to trust (default: the system's)")

@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from moldau.client.property_names import AS_THEY_ARE, SYNONYMS, Names, Properties, PropertyError
-from moldau.client.sasl_properties import SASL_PROPERTIES, read_sasl, token_provider, tokens_in_java
+from moldau.client.sasl_properties import SASL_PROPERTIES, kerberos_in_java, read_sasl, token_provider, tokens_in_java
 from moldau.client.security import PROTOCOLS, SETTINGS, Security, read_security
-from moldau.security.jaas import PACKAGE
+from moldau.security.jaas import PACKAGE, quoted
 
 if TYPE_CHECKING:
     import ssl
@@ -315,10 +315,12 @@ def in_java(given: Mapping[str, str]) -> dict[str, str]:
     kept = {SYNONYMS.get(name, name): value for name, value in given.items() if name not in _RDKAFKA}
     if "sasl.username" in given and "sasl.password" in given:
         module = "plain.Plain" if kept.get("sasl.mechanism", "").upper() == "PLAIN" else "scram.Scram"
-        username, password = (_quoted(given[name]) for name in ("sasl.username", "sasl.password"))
+        username, password = (quoted(given[name]) for name in ("sasl.username", "sasl.password"))
         kept["sasl.jaas.config"] = f"{PACKAGE}{module}LoginModule required username={username} password={password};"
     if kept.get("sasl.mechanism", "").upper() == "OAUTHBEARER":
         kept = {**tokens_in_java(), **kept}
+    if kept.get("sasl.mechanism", "").upper() == "GSSAPI":
+        kept = kerberos_in_java(kept)
     if "ssl.ca.location" in given:
         kept |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": given["ssl.ca.location"]}
     if "ssl.certificate.location" in given:
@@ -330,8 +332,3 @@ def in_java(given: Mapping[str, str]) -> dict[str, str]:
             "ssl.keystore.key": key.read_text(),
         }
     return kept
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'

@@ -8,10 +8,13 @@ from __future__ import annotations
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from moldau.links.addresses import Address
 from moldau.links.security import Mechanism
+from moldau.runtime.ports import KerberosInitiator
+from moldau.security.gssapi_client import GssapiLogin
 from moldau.security.logins import OAuthBearer, Plain, Scram
 from moldau.security.scram_credential import HASHES
 
@@ -34,13 +37,40 @@ class AbstractTokenProvider(ABC):
         return {}
 
 
-MECHANISMS: Final = ("PLAIN", *HASHES, "OAUTHBEARER")
+MECHANISMS: Final = ("PLAIN", *HASHES, "OAUTHBEARER", "GSSAPI")
+
+
+@dataclass(frozen=True, slots=True)
+class Kerberos:
+    """As the settings have it. `name` is what the brokers are called, whole; else service and host are put together."""
+
+    service: str = "kafka"
+    host: str | None = None
+    name: Any = None
+    principal: str = ""
+    key_table: str = ""
+    cache: str = ""
+
+    def begin(self, address: Address) -> KerberosInitiator:
+        from moldau.runtime.kerberos import GssapiInitiator
+
+        called = f"{self.service}@{self.host or address.host}" if self.name is None else self.name
+        return GssapiInitiator(called, self.principal, self.key_table, self.cache)
 
 
 def mechanism_maker(
-    name: str, username: str | None, password: str | None, provider: Any, *, by_token: bool = False
+    name: str,
+    username: str | None,
+    password: str | None,
+    provider: Any,
+    *,
+    by_token: bool = False,
+    kerberos: Kerberos | None = None,
 ) -> Callable[[Address], Mechanism]:
     """Makes mechanisms for one connection after the other. ValueError says which setting is missing."""
+    if name == "GSSAPI":
+        given = kerberos or Kerberos()
+        return lambda address: GssapiLogin(lambda: given.begin(address))
     if name == "OAUTHBEARER":
         if not callable(getattr(provider, "token", None)):
             raise ValueError("sasl_mechanism OAUTHBEARER needs sasl_oauth_token_provider, an object with token().")

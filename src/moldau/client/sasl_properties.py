@@ -5,13 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from moldau.client.property_names import Properties
-from moldau.security.jaas import OAUTHBEARER_MODULE, PACKAGE, JaasEntry, JaasError, Login, login, parse_entry
+from moldau.security.jaas import (
+    KERBEROS_MODULE,
+    OAUTHBEARER_MODULE,
+    PACKAGE,
+    JaasEntry,
+    JaasError,
+    Login,
+    login,
+    parse_entry,
+    quoted,
+)
 
 if TYPE_CHECKING:
     from moldau.client.sasl import AbstractTokenProvider
     from moldau.security.token_source import TokenSettings
 
-_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
 
 _HANDLERS: Final = "org.apache.kafka.common.security.oauthbearer"
 _HANDLER: Final = "sasl.login.callback.handler.class"
@@ -39,10 +49,23 @@ _TEXTS: Final = (
     "sasl.oauthbearer.client.credentials.client.secret",
     "sasl.oauthbearer.scope",
 )
-# Those that only OAUTHBEARER looks at.
-_OF_TOKENS: Final = (*_TEXTS, _ESCAPED, _METHOD)
+_SERVICE: Final = "sasl.kerberos.service.name"
+# librdkafka's, for what Java's clients have in the line of the login module.
+_PRINCIPAL: Final = "sasl.kerberos.principal"
+_KEY_TABLE: Final = "sasl.kerberos.keytab"
+# Here no program fetches tickets.
+_KINIT: Final = (
+    *("sasl.kerberos.kinit.cmd", "sasl.kerberos.min.time.before.relogin"),
+    *("sasl.kerberos.ticket.renew.jitter", "sasl.kerberos.ticket.renew.window.factor"),
+)
+# Those that only one mechanism looks at.
+_OF_ONE: Final = {
+    **dict.fromkeys((*_TEXTS, _ESCAPED, _METHOD), "OAUTHBEARER"),
+    **dict.fromkeys((_SERVICE, _PRINCIPAL, _KEY_TABLE), "GSSAPI"),
+}
 
-SASL_PROPERTIES: Final = ("sasl.jaas.config", "sasl.mechanism", *_FIXED, *_TEXTS, _ESCAPED, *_NUMBERS)
+_KERBEROS: Final = (_SERVICE, _PRINCIPAL, _KEY_TABLE, *_KINIT)
+SASL_PROPERTIES: Final = ("sasl.jaas.config", "sasl.mechanism", *_FIXED, *_TEXTS, _ESCAPED, *_NUMBERS, *_KERBEROS)
 
 
 class Who(NamedTuple):
@@ -55,18 +78,20 @@ def read_sasl(kafka: Properties, protocol: str) -> Who:
     if not mechanism:
         raise kafka.names.missing(
             "sasl.mechanism",
-            f", which {protocol} needs: one of {', '.join(_MECHANISMS)}. (Kafka's own default, GSSAPI, is not built.)",
+            f", which {protocol} needs: one of {', '.join(_MECHANISMS)}.",
         )
     if mechanism not in _MECHANISMS:
         raise kafka.names.refused("sasl.mechanism", f"it must be one of {', '.join(_MECHANISMS)}")
     for name, known in _FIXED.items():
         if name in kafka and kafka[name].strip() not in known:
             raise kafka.names.refused(name, f"classes of Java cannot run here; it can be {known[0]} only")
+    useless = min((name for name in kafka if _OF_ONE.get(name, mechanism) != mechanism), default=None)
+    if useless is not None:
+        raise kafka.names.refused(useless, f"it goes with {_OF_ONE[useless]}, not with {mechanism}")
     if mechanism == "OAUTHBEARER":
         return Who({"sasl_mechanism": mechanism}, _tokens(kafka))
-    useless = min((name for name in kafka if name in _OF_TOKENS), default=None)
-    if useless is not None:
-        raise kafka.names.refused(useless, f"it goes with OAUTHBEARER, not with {mechanism}")
+    if mechanism == "GSSAPI":
+        return Who({"sasl_mechanism": mechanism, **_kerberos(kafka)})
     username, password, by_token = _login(kafka, mechanism)
     by_name = {"sasl_mechanism": mechanism, "sasl_plain_username": username, "sasl_plain_password": password}
     return Who({**by_name, "sasl_by_token": True} if by_token else {**by_name})
@@ -96,9 +121,7 @@ def _login(kafka: Properties, mechanism: str) -> Login:
 def _tokens(kafka: Properties) -> TokenSettings:
     from moldau.security.token_source import token_settings
 
-    given = next((name for name in ("sasl.username", "sasl.password") if name in kafka), None)
-    if given is not None:
-        raise kafka.names.refused(given, "OAUTHBEARER logs in with a token, not with a name and a password")
+    _refuse_password(kafka, "OAUTHBEARER logs in with a token, not with a name and a password")
     if not kafka.get(_URL, "").strip():
         raise kafka.names.missing(_URL, ", which OAUTHBEARER needs: where tokens come from, https: or file:.")
     if kafka.get(_ESCAPED, "false").strip().lower() not in ("true", "false"):
@@ -107,22 +130,29 @@ def _tokens(kafka: Properties) -> TokenSettings:
     values[_ESCAPED] = kafka.get(_ESCAPED, "").strip().lower() == "true"
     values |= {name: _number(kafka, name, default) for name, default in _NUMBERS.items()}
     try:
-        return token_settings(values.get, _token_login(kafka).options)
+        return token_settings(values.get, _module(kafka, OAUTHBEARER_MODULE).options)
     except ValueError as error:
         raise kafka.names.refused(_URL, str(error)) from None
 
 
-def _token_login(kafka: Properties) -> JaasEntry:
+def _refuse_password(kafka: Properties, reason: str) -> None:
+    given = next((name for name in ("sasl.username", "sasl.password") if name in kafka), None)
+    if given is not None:
+        raise kafka.names.refused(given, reason)
+
+
+def _module(kafka: Properties, module: str) -> JaasEntry:
     """Kafka wants a login module even where it says nothing; librdkafka knows none."""
     line = kafka.get("sasl.jaas.config")
     if line is None:
-        return JaasEntry(OAUTHBEARER_MODULE, {})
+        return JaasEntry(module, {})
     try:
         entry = parse_entry(line)
     except JaasError as error:
         raise kafka.names.refused("sasl.jaas.config", str(error)) from None
-    if entry.module != OAUTHBEARER_MODULE:
-        raise kafka.names.refused("sasl.jaas.config", "OAUTHBEARER needs the OAuthBearerLoginModule of Kafka")
+    if entry.module != module:
+        name = module.rpartition(".")[2]
+        raise kafka.names.refused("sasl.jaas.config", f"{kafka['sasl.mechanism']} needs the login module {name}")
     return entry
 
 
@@ -136,6 +166,40 @@ def _number(kafka: Properties, name: str, default: float | None) -> float | None
     if not 0 <= value < 1e9:
         raise kafka.names.refused(name, "it is a number, and not below 0")
     return value
+
+
+# ----------------------------------------------------------------------------------------------------------- Kerberos
+
+
+def _kerberos(kafka: Properties) -> dict[str, str]:
+    from moldau.security.gssapi_client import kerberos_login
+
+    _refuse_password(kafka, "GSSAPI logs in with a ticket, not with a name and a password")
+    options = dict(_module(kafka, KERBEROS_MODULE).options)
+    for name, option in ((_PRINCIPAL, "principal"), (_KEY_TABLE, "keyTab")):
+        if name in kafka:
+            if option in options:
+                raise kafka.names.refused(name, f"{kafka.names('sasl.jaas.config')} says it too; one of them is enough")
+            options[option] = kafka[name].strip()
+    # librdkafka has a name for brokers that do not say theirs, and Java's clients have none.
+    service = kafka.get(_SERVICE, "").strip() or (None if "sasl.jaas.config" in kafka else "kafka")
+    try:
+        login = kerberos_login(options, service)
+    except ValueError as error:
+        raise kafka.names.refused("sasl.mechanism", str(error)) from None
+    given = {"principal": login.principal, "key_table": login.key_table, "cache": login.cache}
+    said = {f"sasl_kerberos_{name}": value for name, value in given.items() if value}
+    return {"sasl_kerberos_service_name": login.service, **said}
+
+
+def kerberos_in_java(given: dict[str, str]) -> dict[str, str]:
+    """With a line of JAAS instead of librdkafka's names."""
+    kept = {name: value for name, value in given.items() if name not in (_PRINCIPAL, _KEY_TABLE)}
+    if "sasl.jaas.config" not in kept:
+        table = f" useKeyTab=true storeKey=true keyTab={quoted(given[_KEY_TABLE])}" if _KEY_TABLE in given else ""
+        who = f" principal={quoted(given[_PRINCIPAL])}" if _PRINCIPAL in given else ""
+        kept["sasl.jaas.config"] = f"{KERBEROS_MODULE} required{table or ' useTicketCache=true'}{who};"
+    return {_SERVICE: "kafka", **kept}
 
 
 def tokens_in_java() -> dict[str, str]:

@@ -34,6 +34,13 @@ SETTINGS: Final[dict[str, Any]] = {
     "sasl_plain_username": None,
     "sasl_plain_password": None,
     "sasl_oauth_token_provider": None,
+    "sasl_kerberos_service_name": "kafka",
+    "sasl_kerberos_domain_name": None,
+    "sasl_kerberos_name": None,
+    # Ours: who to be, with the keys of a table or the tickets of a cache; else who has logged in by kinit.
+    "sasl_kerberos_principal": None,
+    "sasl_kerberos_key_table": None,
+    "sasl_kerberos_cache": None,
     # Ours: name and password are the id and the HMAC of a delegation token.
     "sasl_by_token": False,
 }
@@ -82,14 +89,23 @@ def _mechanism(config: Mapping[str, Any], protocol: str) -> Callable[[Address], 
         return None
     if name is None:
         raise ValueError(f"security_protocol {protocol} needs a sasl_mechanism.")
-    from moldau.client.sasl import mechanism_maker
+    from moldau.client.sasl import Kerberos, mechanism_maker
 
+    kerberos = Kerberos(
+        config["sasl_kerberos_service_name"] or "kafka",
+        config["sasl_kerberos_domain_name"],
+        config["sasl_kerberos_name"],
+        config["sasl_kerberos_principal"] or "",
+        config["sasl_kerberos_key_table"] or "",
+        config["sasl_kerberos_cache"] or "",
+    )
     return mechanism_maker(
         str(name).upper(),
         config["sasl_plain_username"],
         config["sasl_plain_password"],
         config["sasl_oauth_token_provider"],
         by_token=bool(config["sasl_by_token"]),
+        kerberos=kerberos,
     )
 
 

@@ -62,9 +62,6 @@ INERT: Final[dict[str, Any]] = {
     "send_buffer_bytes": None,
     "selector": None,
     "socket_options": None,
-    "sasl_kerberos_domain_name": None,
-    "sasl_kerberos_name": None,
-    "sasl_kerberos_service_name": "kafka",
 }
 
 # What programs may set to reach a broker through something this client does not have.

@@ -47,9 +47,11 @@ def peer_login(config: BrokerConfig, listener: str, mechanism: str, runtime: Run
         return _scram(mechanism, *_name_and_password(entry, setting), runtime.random)
     if mechanism == "OAUTHBEARER":
         return _oauthbearer(config, listener, runtime)
+    if mechanism == "GSSAPI":
+        return _gssapi(config, listener, runtime)
     raise ConfigError(
         f"nodes cannot log in at each other by {mechanism}: the mechanism towards the listener {listener} must be one "
-        f"of PLAIN, {', '.join(HASHES)}, OAUTHBEARER"
+        f"of PLAIN, {', '.join(HASHES)}, OAUTHBEARER, GSSAPI"
     )
 
 
@@ -82,6 +84,24 @@ def _oauthbearer(config: BrokerConfig, listener: str, runtime: Runtime) -> Login
     outside = Outside(runtime.network.fetch, runtime.disk.read_file, runtime.clock, chance_of(runtime.random))
     source = TokenSource(settings, outside)
     return lambda _address: OAuthBearer(source)
+
+
+def _gssapi(config: BrokerConfig, listener: str, runtime: Runtime) -> Logins:
+    from moldau.security.gssapi_client import GssapiLogin, kerberos_login
+    from moldau.security.jaas import KERBEROS_MODULE
+    from moldau.server.sasl_mechanisms import jaas_setting, needed_entry
+
+    entry = needed_entry(config, listener, "GSSAPI", KERBEROS_MODULE)
+    try:
+        login = kerberos_login(entry.options, config.for_listener(type(config).sasl_kerberos_service_name, listener))
+    except ValueError as error:
+        raise ConfigError(f"{jaas_setting(listener, 'GSSAPI')} cannot be used: {error}") from None
+    begin = runtime.network.kerberos_login
+
+    def make(address: Address) -> Mechanism:
+        return GssapiLogin(lambda: begin(f"{login.service}@{address.host}", login.principal, login.key_table))
+
+    return make
 
 
 def _settings_of_tokens(config: BrokerConfig) -> tuple[Setting[Any], ...]:

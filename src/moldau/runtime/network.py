@@ -16,6 +16,7 @@ from moldau.runtime.connector import Connector
 from moldau.runtime.heads import HeadTransport
 from moldau.runtime.ports import (
     KerberosAcceptor,
+    KerberosInitiator,
     Receiver,
     Runs,
     SocketOptions,
@@ -107,6 +108,11 @@ class TcpNetwork:
         from moldau.runtime.kerberos import GssapiAcceptor  # a package of its own, which few have
 
         return GssapiAcceptor(principal, key_table)
+
+    def kerberos_login(self, service: str, principal: str, key_table: str) -> KerberosInitiator:
+        from moldau.runtime.kerberos import GssapiInitiator
+
+        return GssapiInitiator(service, principal, key_table)
 
     def limit_receive_memory(self, limit: int | None) -> None:
         self._buffers.limit = limit

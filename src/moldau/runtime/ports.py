@@ -429,6 +429,20 @@ class KerberosAcceptor(Protocol):
     def unwrap(self, message: bytes) -> bytes: ...
 
 
+class KerberosInitiator(Protocol):
+    """The calling side of one authentication. All of it takes a moment, and may wait for the distribution centre: jobs
+    for `Network.aside`. OSError for a refusal, ConnectionError where no centre answers."""
+
+    @property
+    def complete(self) -> bool: ...
+
+    def step(self, token: bytes | None) -> bytes: ...
+
+    def wrap(self, message: bytes) -> bytes: ...
+
+    def unwrap(self, message: bytes) -> bytes: ...
+
+
 class Network(Protocol):
     def listen(
         self,
@@ -496,6 +510,10 @@ class Network(Protocol):
 
     def kerberos(self, principal: str, key_table: str) -> KerberosAcceptor:
         """For one authentication at the service `principal`; OSError where there is no Kerberos, or no such key."""
+        ...
+
+    def kerberos_login(self, service: str, principal: str, key_table: str) -> KerberosInitiator:
+        """For one authentication of `principal` at a service, SERVICE@HOST, with the keys of a table."""
         ...
 
     def limit_receive_memory(self, limit: int | None) -> None:

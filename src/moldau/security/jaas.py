@@ -15,6 +15,8 @@ from typing import Final, NamedTuple
 PLAIN_MODULE: Final = "plain.PlainLoginModule"
 SCRAM_MODULE: Final = "scram.ScramLoginModule"
 OAUTHBEARER_MODULE: Final = "oauthbearer.OAuthBearerLoginModule"
+# Of Java itself, hence with its whole name.
+KERBEROS_MODULE: Final = "com.sun.security.auth.module.Krb5LoginModule"
 _MODULES: Final = {PLAIN_MODULE: "PLAIN", SCRAM_MODULE: "SCRAM"}
 # Some distributions move Kafka's classes to a place of their own and let them keep this part of their names.
 PACKAGE: Final = "org.apache.kafka.common.security."
@@ -87,6 +89,12 @@ def login(line: str, mechanism: str) -> Login:
     if not options.get("username") or "password" not in options:
         raise JaasError("it must give username and password")
     return Login(options["username"], options["password"], by_token)
+
+
+def quoted(text: str) -> str:
+    """A value as it stands in a line."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
 
 
 def _entry(line: str) -> tuple[str, dict[str, str]]:

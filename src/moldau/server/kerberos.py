@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 from moldau.config.broker import BrokerConfig
 from moldau.config.definition import ConfigError
@@ -12,9 +11,6 @@ from moldau.runtime.ports import Runtime, Workers
 from moldau.security.gssapi_server import GssapiServer, local_names
 from moldau.security.jaas import JaasEntry
 from moldau.security.verdict import Reply, ServerMechanism
-
-# Of Java itself, hence with its whole name.
-KERBEROS_MODULE: Final = "com.sun.security.auth.module.Krb5LoginModule"
 
 
 class OnWorker:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from moldau.config.broker import BrokerConfig
 from moldau.config.definition import ConfigError
-from moldau.security.jaas import PLAIN_MODULE, SCRAM_MODULE, JaasEntry, JaasError, parse_entry
+from moldau.security.jaas import KERBEROS_MODULE, PLAIN_MODULE, SCRAM_MODULE, JaasEntry, JaasError, parse_entry
 from moldau.security.plain import PlainServer
 from moldau.security.scram import keyed
 from moldau.security.scram_credential import HASHES
@@ -91,7 +91,7 @@ def _oauthbearer(name: str, listener: str, config: BrokerConfig, services: Servi
 
 
 def _gssapi(name: str, listener: str, config: BrokerConfig, services: Services) -> Maker:
-    from moldau.server.kerberos import KERBEROS_MODULE, gssapi_maker
+    from moldau.server.kerberos import gssapi_maker
 
     entry = needed_entry(config, listener, name, KERBEROS_MODULE)
     return gssapi_maker(listener, config, services.runtime, entry)

@@ -11,7 +11,7 @@ import errno
 from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
-from moldau.runtime.ports import KerberosAcceptor, Receiver, Runs, SocketOptions, Tls, Transport
+from moldau.runtime.ports import KerberosAcceptor, KerberosInitiator, Receiver, Runs, SocketOptions, Tls, Transport
 from moldau.simulation.chance import SeededRandom
 from moldau.simulation.loop import SimulatedLoop
 from moldau.simulation.transport import SimulatedTransport
@@ -258,6 +258,9 @@ class SimulatedNetwork:
         raise OSError(errno.EHOSTUNREACH, "there is nobody elsewhere to wait for")
 
     def kerberos(self, principal: str, key_table: str) -> KerberosAcceptor:
+        raise OSError(errno.EHOSTUNREACH, "there is no Kerberos here")
+
+    def kerberos_login(self, service: str, principal: str, key_table: str) -> KerberosInitiator:
         raise OSError(errno.EHOSTUNREACH, "there is no Kerberos here")
 
     def limit_receive_memory(self, limit: int | None) -> None:

@@ -115,7 +115,8 @@ def test_plain_and_bearer_tokens() -> None:
         ({"security_protocol": "PLAINTEXT", "sasl_mechanism": "PLAIN"}, "only with security_protocol SASL"),
         ({"security_protocol": "SSL", "sasl_mechanism": "PLAIN"}, "only with security_protocol SASL"),
         ({"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN"}, "sasl_plain_username"),
-        ({"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "GSSAPI"}, "not built"),
+        ({"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "AWS_MSK_IAM"}, "not built"),
+        ({"sasl_kerberos_service_name": "broker"}, "sasl_kerberos_service_name: only with security_protocol SASL"),
         ({"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "OAUTHBEARER"}, "token_provider"),
         ({"security_protocol": "TLS"}, "not known"),
         (

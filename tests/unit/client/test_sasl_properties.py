@@ -66,6 +66,49 @@ def test_a_token_of_a_file_is_what_is_said(tmp_path: Path) -> None:
     assert travelled.client()["sasl_oauth_token_provider"].token() == token
 
 
+KRB5 = "com.sun.security.auth.module.Krb5LoginModule required"
+TICKETS = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "GSSAPI"}
+
+
+def test_kerberos_by_both_names() -> None:
+    rdkafka = {**TICKETS, "sasl.kerberos.keytab": "/k", "sasl.kerberos.principal": "jan@R"}
+    java = {
+        **TICKETS,
+        "sasl.kerberos.service.name": "kafka",
+        "sasl.jaas.config": f'{KRB5} useKeyTab=true storeKey=true keyTab="/k" principal="jan@R";',
+    }
+    expected = {
+        "sasl_kerberos_service_name": "kafka",
+        "sasl_kerberos_key_table": "/k",
+        "sasl_kerberos_principal": "jan@R",
+    }
+    for given in (rdkafka, java, in_java(rdkafka)):
+        assert expected.items() <= security_options(given).settings.items()
+    assert in_java(rdkafka) == java
+    cached = in_java(TICKETS)
+    assert cached["sasl.jaas.config"] == f"{KRB5} useTicketCache=true;"
+    assert security_options(cached).open().mechanism is not None
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"sasl.jaas.config": f"{KRB5} useTicketCache=true;"}, "service.name is required"),
+        ({"sasl.jaas.config": f'{KRB5} serviceName="a";', "sasl.kerberos.service.name": "b"}, "serviceName is a, and"),
+        ({"sasl.kerberos.keytab": "/k"}, "of use with the principal"),
+        ({"sasl.jaas.config": f'{KRB5} principal="a";', "sasl.kerberos.principal": "b"}, "says it too"),
+        ({"sasl.jaas.config": f"{KRB5} tryFirstPass=true;"}, "cannot be given tryFirstPass"),
+        ({"sasl.jaas.config": f"{MODULE};"}, "needs the login module Krb5LoginModule"),
+        ({"sasl.password": "secret"}, "with a ticket, not with a name"),
+        ({URL: "https://issuer"}, "it goes with OAUTHBEARER, not with GSSAPI"),
+    ],
+)
+def test_what_would_bring_no_ticket_is_refused(changes: dict[str, str], sentence: str) -> None:
+    with pytest.raises(PropertyError, match=sentence) as refused:
+        security_options({**TICKETS, **changes})
+    assert "secret" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
@@ -75,7 +118,7 @@ def test_a_token_of_a_file_is_what_is_said(tmp_path: Path) -> None:
         ({"sasl.jaas.config": f'{MODULE} user="jan";'}, "cannot be given user"),
         (
             {"sasl.jaas.config": f'{PACKAGE}plain.PlainLoginModule required username="a" password="b";'},
-            "needs the OAuth",
+            "needs the login module OAuth",
         ),
         ({"sasl.jaas.config": "nonsense"}, "must be one login module"),
         ({"sasl.username": "jan"}, "not with a name and a password"),

@@ -19,6 +19,8 @@ from moldau.security.verdict import Reply
 MODULES = "org.apache.kafka.common.security"
 PLAIN = f'{MODULES}.plain.PlainLoginModule required username="node" password="secret" user_node="secret";'
 SCRAM = f'{MODULES}.scram.ScramLoginModule required username="node" password="secret";'
+TOKEN = f"{MODULES}.oauthbearer.OAuthBearerLoginModule required;"
+KERBEROS = 'com.sun.security.auth.module.Krb5LoginModule required keyTab="/no/such" principal="kafka/here@REALM";'
 COMBINED = {
     "process.roles": "broker,controller",
     "node.id": "1",
@@ -88,7 +90,12 @@ def test_a_listener_that_asks_nobody_needs_no_login() -> None:
         ("SCRAM-SHA-256", PLAIN, "needs the login module ScramLoginModule"),
         ("PLAIN", f'{MODULES}.plain.PlainLoginModule required user_node="secret";', "the username and the password"),
         ("PLAIN", "secret", "it must be one login module"),
-        ("GSSAPI", SCRAM, "cannot log in at each other by GSSAPI"),
+        ("GSSAPI", SCRAM, "needs the login module Krb5LoginModule"),
+        ("GSSAPI", KERBEROS, "sasl.kerberos.service.name is required"),
+        ("GSSAPI", f'{KERBEROS[:-1]} serviceName="kafka" ccache="x";', "cannot be given ccache"),
+        ("OAUTHBEARER", SCRAM, "needs the login module OAuthBearerLoginModule"),
+        ("OAUTHBEARER", TOKEN, "token.endpoint.url is required"),
+        ("SCRAM-SHA-1", SCRAM, "cannot log in at each other by SCRAM-SHA-1"),
     ],
 )
 def test_logins_that_are_none(mechanism: str, line: str | None, sentence: str) -> None:

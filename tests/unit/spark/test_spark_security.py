@@ -123,7 +123,7 @@ def test_delegation_tokens_are_for_scram() -> None:
         ({"security.protocol": "SSL", "sasl.jaas.config": SECRET}, "no effect with kafka.security.protocol SSL"),
         ({"ssl.key.password": SECRET}, "no effect with kafka.security.protocol PLAINTEXT; SSL or"),
         ({"security.protocol": "SASL_SSL"}, "kafka.sasl.mechanism is missing"),
-        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "GSSAPI"}, "PLAIN, SCRAM-SHA-256"),
+        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM"}, "PLAIN, SCRAM-SHA-256"),
         ({"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}, "kafka.sasl.jaas.config is missing"),
     ],
 )
@@ -275,7 +275,7 @@ def test_sink_carries_it_to_its_tasks() -> None:
 
 
 def test_both_say_at_once_what_is_wrong() -> None:
-    wrong = {"kafka.sasl.mechanism": "GSSAPI"}
+    wrong = {"kafka.sasl.mechanism": "SCRAM"}
     with pytest.raises(OptionError, match="SCRAM-SHA-256"):
         stream_settings(secured(subscribe="rivers", **wrong))
     with pytest.raises(OptionError, match="SCRAM-SHA-256"):

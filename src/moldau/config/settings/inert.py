@@ -113,7 +113,7 @@ INERT: Final[tuple[Setting[Any], ...]] = (
         ("sasl.login.callback.handler.class", _CLASS, None),
     ),
     *_because(
-        "a key table needs no kinit, and nodes do not log in by Kerberos among themselves",
+        "tickets are had by the key table when they are needed, without kinit",
         ("sasl.kerberos.kinit.cmd", STRING, "/usr/bin/kinit", None, PER_BROKER),
         ("sasl.kerberos.ticket.renew.window.factor", DOUBLE, 0.8, None, PER_BROKER),
         ("sasl.kerberos.ticket.renew.jitter", DOUBLE, 0.05, None, PER_BROKER),
