@@ -10,17 +10,13 @@ from moldau.cli.arguments import add_json, add_subcommand, checked
 from moldau.cli.connection import add_connection, connect
 from moldau.cli.share_group_states import written_states
 from moldau.cli.table import print_findings, print_json
-from moldau.diagnosis.share_groups import Tried, diagnose, left_to_deliver, share_group_positions
-from moldau.errors import KafkaError
+from moldau.diagnosis.share_groups import Tried, delivery_limits, diagnose, left_to_deliver, share_group_positions
 from moldau.quantities import counted, parse_duration
 from moldau.types import TopicPartition
 
 if TYPE_CHECKING:
     from moldau.client.cluster import Cluster
 
-# What a broker has unless it is told otherwise.
-_DELIVERIES: Final = 5
-_LOCK_MS: Final = 30_000
 _AVAILABLE: Final = 0
 
 
@@ -54,7 +50,7 @@ def _explain(options: Namespace) -> None:
         group = cluster.run(describe_share_group(options.name))
         after = share_group_positions(cluster, group)
         tried = _tried(cluster, options.name)
-        limit, lock_ms = _limits(cluster, options.name)
+        limit, lock_ms = delivery_limits(cluster, options.name)
     findings = diagnose(group, before, after, tried, limit, lock_ms / 1000, options.interval)
     if options.json:
         print_json(
@@ -94,19 +90,3 @@ def _tried(cluster: Cluster, name: str) -> dict[TopicPartition, list[Tried]] | N
         ]
         for where, state in states.items()
     }
-
-
-def _limits(cluster: Cluster, name: str) -> tuple[int, int]:
-    """How often a record may be delivered, and how long it is locked: the group's settings, or its coordinator's."""
-    from moldau.client.admin.configs import ConfigResource, ResourceType, describe_configs
-
-    limit, lock_ms = _DELIVERIES, _LOCK_MS
-    places = [(ConfigResource(ResourceType.BROKER, str(node)), "group.") for node in sorted(cluster.view.brokers)[:1]]
-    for resource, prefix in [*places, (ConfigResource(ResourceType.GROUP, name), "")]:
-        try:
-            found = {each.name: each.value for each in cluster.run(describe_configs(resource))}
-        except KafkaError:
-            continue
-        limit = int(found.get(f"{prefix}share.delivery.count.limit") or limit)
-        lock_ms = int(found.get(f"{prefix}share.record.lock.duration.ms") or lock_ms)
-    return limit, lock_ms

@@ -20,6 +20,8 @@ T = TypeVar("T")
 # How long a page may wait for one answer of the cluster.
 PATIENCE: Final = 6.0
 _REMEMBERED: Final = 256
+# Of two looks that tell whether something gets on, the first was so long ago, or up to twice as long.
+_SLOT: Final = 6.0
 
 
 class Links:
@@ -51,6 +53,21 @@ class Links:
             while len(self._answers) > _REMEMBERED:
                 self._answers.popitem(last=False)
         return found
+
+    def two_looks(self, key: Hashable, look: Callable[[], T]) -> tuple[T, T, float]:
+        """What there is now, beside what there was some seconds ago and how long ago that is: whether it gets on. The
+        first time nothing is known of before."""
+
+        def timed() -> tuple[float, T]:
+            return monotonic(), look()
+
+        slot = int(monotonic() // _SLOT)
+        first = self.remembered((key, slot), _SLOT * 2, timed)
+        with self._lock:
+            earlier = self._answers.get((key, slot - 1))
+        before: tuple[float, T] = first if earlier is None else earlier[1]
+        now = self.remembered((key, "now"), 1.0, timed)
+        return before[1], now[1], now[0] - before[0]
 
     def forget(self) -> None:
         """After a change: what was seen before is not what is."""

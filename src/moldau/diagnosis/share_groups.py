@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from moldau.diagnosis.findings import Finding, some
 from moldau.errors import KafkaError
@@ -14,6 +14,10 @@ from moldau.types import TopicPartition
 if TYPE_CHECKING:
     from moldau.client.admin.groups import GroupDescription
     from moldau.client.cluster import Cluster
+
+# What a broker has unless it is told otherwise.
+_DELIVERIES: Final = 5
+_LOCK_MS: Final = 30_000
 
 
 class Tried(NamedTuple):
@@ -64,6 +68,22 @@ def share_group_positions(cluster: Cluster, group: GroupDescription) -> list[Sha
             )
         )
     return rows
+
+
+def delivery_limits(cluster: Cluster, name: str) -> tuple[int, int]:
+    """How often a record may be delivered, and how long it is locked: the group's settings, or its coordinator's."""
+    from moldau.client.admin.configs import ConfigResource, ResourceType, describe_configs
+
+    limit, lock_ms = _DELIVERIES, _LOCK_MS
+    places = [(ConfigResource(ResourceType.BROKER, str(node)), "group.") for node in sorted(cluster.view.brokers)[:1]]
+    for resource, prefix in [*places, (ConfigResource(ResourceType.GROUP, name), "")]:
+        try:
+            found = {each.name: each.value for each in cluster.run(describe_configs(resource))}
+        except KafkaError:
+            continue
+        limit = int(found.get(f"{prefix}share.delivery.count.limit") or limit)
+        lock_ms = int(found.get(f"{prefix}share.record.lock.duration.ms") or lock_ms)
+    return limit, lock_ms
 
 
 def left_to_deliver(positions: Sequence[ShareGroupPosition]) -> int:

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from moldau.console.pages import brokers, login, overview, records, settings, topic_changes, topics, writing
+from moldau.console.pages import (
+    brokers,
+    explain,
+    groups,
+    login,
+    overview,
+    records,
+    resets,
+    settings,
+    share_groups,
+    topic_changes,
+    topics,
+    transactions,
+    writing,
+)
 from moldau.console.visits import Handler
 
 
@@ -24,6 +38,16 @@ PAGES: Final = (
     Page("/brokers", brokers.brokers),
     Page("/brokers/{id:int}", brokers.broker),
     Page("/quorum", brokers.quorum),
+    Page("/groups", groups.groups),
+    Page("/group", groups.group),
+    Page("/group/move", resets.reset),
+    Page("/group/delete", groups.delete),
+    Page("/share-groups", share_groups.share_groups),
+    Page("/share-group", share_groups.share_group),
+    Page("/transactions", transactions.transactions),
+    Page("/transaction", transactions.transaction),
+    Page("/transaction/hanging", transactions.abort_hanging),
+    Page("/explain", explain.explain),
     Page("/settings", settings.index),
     Page("/settings/of", settings.settings),
     Page("/settings/edit", settings.edit),
