@@ -22,7 +22,7 @@ from moldau.types import TopicPartition
 T = TypeVar("T")
 U = TypeVar("U")
 H = TypeVar("H", bound=Hashable)
-C = TypeVar("C", str, bytes, tuple[bytes, int], TopicPartition)
+C = TypeVar("C", str, bytes, tuple[bytes, int], tuple[str, int], TopicPartition)
 
 # What is yielded does not matter to whoever runs the work.
 Work: TypeAlias = Generator[Any, None, T]

@@ -56,7 +56,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
         FeatureRange(0, 1), built=1, new_clusters=1, needs_metadata_version=ELIGIBLE_LEADERS_SINCE
     ),
     SHARE_VERSION: Feature(FeatureRange(0, 1), built=0, new_clusters=0),
-    STREAMS_VERSION: Feature(FeatureRange(0, 1), built=0, new_clusters=0),
+    STREAMS_VERSION: Feature(FeatureRange(0, 1), built=1, new_clusters=1),
 }
 
 # kraft.version belongs to the quorum, not to the records: it is never a FeatureLevelRecord.

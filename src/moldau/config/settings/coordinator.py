@@ -54,7 +54,7 @@ class CoordinatorSettings:
         "How many members a classic group may have.")
     group_coordinator_rebalance_protocols = Setting(
         "group.coordinator.rebalance.protocols", LIST, ("classic", "consumer", "streams"), _PROTOCOLS, MEDIUM,
-        "The group protocols that are switched on; classic always is, share and streams are not built here.")
+        "The group protocols that are switched on; classic always is, share groups go by the feature share.version.")
     group_coordinator_append_linger_ms = Setting("group.coordinator.append.linger.ms", INT, -1, at_least(-1), MEDIUM,
         "How long a coordinator gathers records before it writes them; -1 lets it adapt to the load.",
         no_effect="offsets that are committed in one turn of the loop are written together, without waiting, "

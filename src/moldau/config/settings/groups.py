@@ -69,7 +69,7 @@ class GroupTypeSettings:
         "After how long the state of a share partition that was to be initialised is asked for again.", internal=True)
 
     group_streams_max_size = Setting("group.streams.max.size", INT, INT_MAX, at_least(1), MEDIUM,
-        "How many members a streams group may have.", no_effect="streams groups are not built")
+        "How many members a streams group may have.")
     group_streams_session_timeout_ms = Setting("group.streams.session.timeout.ms", INT, 45_000, at_least(1), MEDIUM,
         "How long a member of a streams group may be silent before it is removed.")
     group_streams_min_session_timeout_ms = Setting(

@@ -20,6 +20,8 @@ from moldau.coordinator.group.classic_records import group_record, new_group_rec
 from moldau.coordinator.group.consumer_group import ConsumerGroup
 from moldau.coordinator.group.consumer_records import group_tombstones
 from moldau.coordinator.group.requests import RequestInfo
+from moldau.coordinator.group.streams_group import StreamsGroup
+from moldau.coordinator.group.streams_records import streams_group_tombstones
 from moldau.coordinator.shard import CoordinatorRecord, Outcome, Result, decided
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
@@ -58,10 +60,10 @@ class ClassicJoin:
         request = joining.request
         records: list[CoordinatorRecord] = []
         existing = self._groups.get(request.group_id)
-        if isinstance(existing, ConsumerGroup):
+        if isinstance(existing, ConsumerGroup | StreamsGroup) and existing.is_empty:
             # Nobody is left in it, so it may become a classic group. The tombstones are not replayed, the group is
             # put in its place here.
-            records += group_tombstones(existing)
+            records += _tombstones(existing)
             existing = None
         elif existing is not None and not isinstance(existing, ClassicGroup):
             return joining.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
@@ -224,3 +226,7 @@ class ClassicJoin:
         assignments = {each.member_id: each.assignment for each in group.members.values()}
         record = yield from group_record(group, assignments)
         return Result([record], None, replay=False, done=done)
+
+
+def _tombstones(group: ConsumerGroup | StreamsGroup) -> list[CoordinatorRecord]:
+    return group_tombstones(group) if isinstance(group, ConsumerGroup) else streams_group_tombstones(group)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from moldau.coordinator.group.classic_member import MemberProtocol
 from moldau.dataclass import dataclass, field, replace
 from moldau.errors import ErrorCode, KafkaError
 from moldau.slicing import Work, pieces
 from moldau.types import Uuid
+
+# Partitions are those of topics, by id; tasks of streams groups are those of subtopologies.
+K = TypeVar("K", Uuid, str)
 
 # What somebody is assigned: partitions by topic id.
 Assignment: TypeAlias = Mapping[Uuid, frozenset[int]]
@@ -79,25 +82,29 @@ def all_at_epoch(epoch: int, *assignments: Assignment) -> dict[tuple[Uuid, int],
     return dict.fromkeys(partitions_of(*assignments), epoch)
 
 
-def assignment(partitions: Iterable[tuple[Uuid, int]]) -> Work[Assignment]:
-    gathered: dict[Uuid, set[int]] = {}
+def assignment(partitions: Iterable[tuple[K, int]]) -> Work[Mapping[K, frozenset[int]]]:
+    gathered: dict[K, set[int]] = {}
     for some in pieces(partitions):
-        for topic_id, partition in some:
-            gathered.setdefault(topic_id, set()).add(partition)
+        for key, partition in some:
+            gathered.setdefault(key, set()).add(partition)
         yield
-    assigned: dict[Uuid, frozenset[int]] = {}
+    assigned: dict[K, frozenset[int]] = {}
     for rows in pieces(gathered.items()):
-        assigned.update((topic_id, frozenset(numbers)) for topic_id, numbers in rows)
+        assigned.update((key, frozenset(numbers)) for key, numbers in rows)
         yield
     return assigned
 
 
-def partitions_of(*assignments: Assignment) -> Iterator[tuple[Uuid, int]]:
+def partitions_of(*assignments: Mapping[K, frozenset[int]]) -> Iterator[tuple[K, int]]:
     for each in assignments:
-        for topic_id, partitions in each.items():
+        for key, partitions in each.items():
             for partition in partitions:
-                yield topic_id, partition
+                yield key, partition
 
 
-def is_subset(part: Assignment, whole: Assignment) -> bool:
-    return all(partitions <= whole.get(topic_id, frozenset()) for topic_id, partitions in part.items())
+def is_subset(part: Mapping[K, frozenset[int]], whole: Mapping[K, frozenset[int]]) -> bool:
+    return all(partitions <= whole.get(key, frozenset()) for key, partitions in part.items())
+
+
+def holds_any(owned: Mapping[K, frozenset[int]], partitions: Mapping[K, frozenset[int]]) -> bool:
+    return any(numbers & owned.get(key, frozenset()) for key, numbers in partitions.items())

@@ -42,6 +42,7 @@ from moldau.coordinator.group.requests import (
 )
 from moldau.coordinator.group.shard import GroupShard
 from moldau.coordinator.group.share_groups import ShareGroups
+from moldau.coordinator.group.streams_groups import StreamsGroups
 from moldau.coordinator.group.topic_pattern import PatternResolver
 from moldau.coordinator.marker import Marker
 from moldau.coordinator.partition_log import PartitionLog
@@ -108,6 +109,7 @@ class GroupCoordinator:
         self.plain_commits = PlainCommits(self.runtime, clock)
         # Share groups need the share coordinator; the node brings the two together.
         self.shares = ShareGroups(self._write, self._look, self.runtime, clock)
+        self.streams = StreamsGroups(self._write, self._look, self.runtime, clock, config)
 
     # ------------------------------------------------------------------------------------------------- from the node
 

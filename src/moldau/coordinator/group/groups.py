@@ -8,9 +8,10 @@ from typing import TypeAlias
 from moldau.coordinator.group.classic_group import ClassicGroup
 from moldau.coordinator.group.consumer_group import ConsumerGroup
 from moldau.coordinator.group.share_group import ShareGroup
+from moldau.coordinator.group.streams_group import StreamsGroup
 from moldau.timeline import SnapshotRegistry, TimelineMap
 
-Group: TypeAlias = ClassicGroup | ConsumerGroup | ShareGroup
+Group: TypeAlias = ClassicGroup | ConsumerGroup | ShareGroup | StreamsGroup
 
 
 class Groups:
@@ -74,4 +75,16 @@ class Groups:
         group = self._by_id.get(group_id)
         if not isinstance(group, ShareGroup):
             group = self._by_id[group_id] = ShareGroup(group_id, self._registry)
+        return group
+
+    def streams(self, group_id: str) -> StreamsGroup | None:
+        group = self._by_id.get(group_id)
+        return group if isinstance(group, StreamsGroup) else None
+
+    def streams_for_replay(self, group_id: str) -> StreamsGroup:
+        """The streams group a record belongs to. A classic group without members may stand in its place: offsets that
+        were replayed before."""
+        group = self._by_id.get(group_id)
+        if not isinstance(group, StreamsGroup):
+            group = self._by_id[group_id] = StreamsGroup(group_id, self._registry)
         return group

@@ -11,19 +11,22 @@ from moldau.coordinator.group.consumer_protocol import PROTOCOL_TYPE
 from moldau.coordinator.group.groups import Groups
 from moldau.coordinator.group.share_assignor import NAME as SIMPLE_ASSIGNOR
 from moldau.coordinator.group.share_group import ShareGroup
-from moldau.errors import ErrorCode
+from moldau.coordinator.group.streams_group import StreamsGroup
+from moldau.coordinator.group.streams_member import NO_TASKS, StreamsMember, Tasks
+from moldau.coordinator.group.streams_topics import configure
+from moldau.coordinator.group.streams_topology import Topology, described_topology
+from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.messages import consumer_group_describe as consumer
 from moldau.protocol.messages import describe_groups as classic
 from moldau.protocol.messages import share_group_describe as share
+from moldau.protocol.messages import streams_group_describe as streams
 from moldau.protocol.messages.list_groups import ListedGroup
 from moldau.slicing import Work, in_order, pieces
 
 _NOT_FOUND_SINCE = 6
 _CLASSIC_MEMBER = 0
 _CONSUMER_MEMBER = 1
-# Groups of the newer kinds have their kind for a protocol type; clients sort them by it where a version has no types.
-SHARE_PROTOCOL_TYPE = "share"
 
 
 def list_groups(
@@ -34,7 +37,9 @@ def list_groups(
         if isinstance(group, ClassicGroup):
             state, protocol_type = str(group.state), group.protocol_type or ""
         else:
-            protocol_type = SHARE_PROTOCOL_TYPE if isinstance(group, ShareGroup) else PROTOCOL_TYPE
+            protocol_type = PROTOCOL_TYPE if isinstance(group, ConsumerGroup) else group.TYPE
+            # Groups of the newer kinds have their kind for a protocol type; clients sort them by it where a version
+            # has no types.
             state = group.state_at(committed)
         if (states and state.lower() not in states) or (types and group.TYPE not in types):
             yield None
@@ -141,6 +146,69 @@ def describe_share(groups: Groups, group_id: str, committed: int, image: Metadat
             )
         )
     return described
+
+
+def describe_streams(
+    groups: Groups, group_id: str, committed: int, image: MetadataImage
+) -> Work[streams.DescribedGroup]:
+    group = groups.get_at(group_id, committed)
+    if not isinstance(group, StreamsGroup):
+        return streams.DescribedGroup(
+            group_id=group_id,
+            error_code=ErrorCode.GROUP_ID_NOT_FOUND,
+            error_message=f"There is no streams group {group_id}.",
+        )
+    epoch, assignment_epoch = group.epochs_at(committed)
+    topology = group.topology_at(committed)
+    described = streams.DescribedGroup(
+        group_id=group_id,
+        group_state=group.state_at(committed),
+        group_epoch=epoch,
+        assignment_epoch=assignment_epoch,
+        topology=None if topology is None else (yield from _topology(topology, image)),
+    )
+    targets = group.targets.snapshot_at(committed)
+    for member_id, member in group.members.snapshot_at(committed).items():
+        described.members.append((yield from _streams_member(member, targets.get(member_id, NO_TASKS))))
+    return described
+
+
+def _topology(topology: Topology, image: MetadataImage) -> Work[streams.Topology]:
+    """With the partitions of its own topics where they are decided."""
+    try:
+        configured = yield from configure(topology, image)
+    except KafkaError:
+        return (yield from described_topology(topology, {}))
+    return (yield from described_topology(topology, configured.partitions if configured.is_ready else {}))
+
+
+def _streams_member(member: StreamsMember, target: Tasks) -> Work[streams.Member]:
+    endpoint = member.endpoint
+    return streams.Member(
+        member_id=member.member_id,
+        member_epoch=member.epoch,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        topology_epoch=member.topology_epoch,
+        process_id=member.process_id,
+        user_endpoint=None if endpoint is None else streams.Endpoint(host=endpoint.host, port=endpoint.port),
+        client_tags=[streams.KeyValue(key=key, value=value) for key, value in member.client_tags],
+        assignment=(yield from _tasks(member.assigned)),
+        target_assignment=(yield from _tasks(target)),
+    )
+
+
+def _tasks(tasks: Tasks) -> Work[streams.Assignment]:
+    roles: list[list[streams.TaskIds]] = []
+    for partitions in tasks:
+        rows = []
+        for some in pieces((yield from in_order(partitions))):
+            rows += [streams.TaskIds(subtopology_id=each, partitions=sorted(partitions[each])) for each in some]
+            yield
+        roles.append(rows)
+    return streams.Assignment(active_tasks=roles[0], standby_tasks=roles[1], warmup_tasks=roles[2])
 
 
 def _member(member: ConsumerMember, target: Assignment, image: MetadataImage) -> Work[consumer.Member]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from moldau.config.broker import BrokerConfig
 from moldau.coordinator.group.classic_group import ClassicGroup, ClassicState
@@ -16,6 +16,8 @@ from moldau.coordinator.group.groups import Groups
 from moldau.coordinator.group.offset_store import CommittedOffset, OffsetStore, offset_record, offset_tombstone
 from moldau.coordinator.group.requests import RequestInfo
 from moldau.coordinator.group.share_group import ShareGroup
+from moldau.coordinator.group.streams_group import StreamsGroup
+from moldau.coordinator.group.streams_member import StreamsMember
 from moldau.coordinator.shard import CoordinatorRecord, Result
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.messages import offset_commit as messages
@@ -23,6 +25,8 @@ from moldau.protocol.messages import offset_delete as deletion
 from moldau.protocol.messages import txn_offset_commit as transactional
 from moldau.slicing import Work, in_order, pieces
 from moldau.types import ZERO_UUID, TopicPartition, Uuid
+
+M = TypeVar("M", bound=ConsumerMember | StreamsMember)
 
 _MEMBER_EPOCHS_SINCE = 9
 
@@ -60,9 +64,8 @@ class OffsetCommits:
         self, info: RequestInfo, request: messages.OffsetCommitRequest, now_ms: int
     ) -> Result[messages.OffsetCommitResponse]:
         generation = request.generation_id_or_member_epoch
-        lagging = self._check(
-            request.group_id, generation, request.member_id, request.group_instance_id, info.api_version
-        )
+        group_id = request.group_id
+        lagging = self._check(group_id, generation, request.member_id, request.group_instance_id, info.api_version)
         expires = None if request.retention_time_ms == -1 else now_ms + request.retention_time_ms
         records: list[CoordinatorRecord] = []
         response = messages.OffsetCommitResponse()
@@ -71,9 +74,9 @@ class OffsetCommits:
             response.topics.append(row)
             for each in topic.partitions:
                 where = TopicPartition(topic.name, each.partition_index)
-                code = self._record(records, request.group_id, where, each, now_ms, expires, topic.topic_id)
+                code = self._record(records, group_id, where, each, now_ms, expires, topic.topic_id)
                 if lagging is not None and code == ErrorCode.NONE:
-                    self._check_assigned(lagging, generation, where)
+                    self._check_assigned(group_id, lagging, generation, where)
                 row.partitions.append(
                     messages.OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=code)
                 )
@@ -103,7 +106,7 @@ class OffsetCommits:
 
     def _check(
         self, group_id: str, generation: int, member_id: str, instance_id: str | None, version: int
-    ) -> ConsumerMember | None:
+    ) -> ConsumerMember | StreamsMember | None:
         """Whether this member may commit; itself if it has to be asked for each partition."""
         group = self._groups.get(group_id)
         if group is None:
@@ -111,7 +114,7 @@ class OffsetCommits:
                 old = version < _MEMBER_EPOCHS_SINCE
                 raise KafkaError(ErrorCode.ILLEGAL_GENERATION if old else ErrorCode.GROUP_ID_NOT_FOUND)
             return None
-        if isinstance(group, ConsumerGroup):
+        if isinstance(group, ConsumerGroup | StreamsGroup):
             return check_consumer(group, member_id, generation, version)
         if isinstance(group, ShareGroup):
             raise not_a_consumer_group(group_id)
@@ -152,7 +155,7 @@ class OffsetCommits:
                 code = self._record(records, request.group_id, where, each, now_ms, None, ZERO_UUID)
                 if lagging is not None and code == ErrorCode.NONE:
                     with _for_producers():
-                        self._check_assigned(lagging, request.generation_id, where)
+                        self._check_assigned(request.group_id, lagging, request.generation_id, where)
                 row.partitions.append(
                     transactional.TxnOffsetCommitResponsePartition(
                         partition_index=each.partition_index, error_code=code
@@ -179,11 +182,21 @@ class OffsetCommits:
         records.append(offset_record(group_id, partition, committed))
         return ErrorCode.NONE
 
-    def _check_assigned(self, member: ConsumerMember, epoch: int, where: TopicPartition) -> None:
+    def _check_assigned(
+        self, group_id: str, member: ConsumerMember | StreamsMember, epoch: int, where: TopicPartition
+    ) -> None:
         """A commit with an earlier epoch: the member may have been told its new one and not know yet. What it
-        consumed is its own if it has had the partition since that epoch; one foreign partition refuses them all."""
-        topic = self._update.image.topics.get(where.topic)
-        assigned_at = None if topic is None else member.assignment_epochs.get((topic.id, where.partition))
+        consumed is its own if it has had the partition, or the task that reads it, since that epoch; one foreign
+        partition refuses them all."""
+        assigned_at = None
+        if isinstance(member, StreamsMember):
+            group = self._groups.streams(group_id)
+            readers = {} if group is None or group.topology is None else group.topology.readers
+            assigned_at = member.assignment_epochs.get((readers.get(where.topic, ""), where.partition))
+        else:
+            topic = self._update.image.topics.get(where.topic)
+            if topic is not None:
+                assigned_at = member.assignment_epochs.get((topic.id, where.partition))
         if assigned_at is None or epoch < assigned_at:
             raise member.stale(epoch)
 
@@ -239,7 +252,7 @@ class OffsetCommits:
     # ------------------------------------------------------------------------------------------------------ expiry
 
     def expired(
-        self, group: ClassicGroup | ConsumerGroup, now_ms: int, retention_ms: int
+        self, group: ClassicGroup | ConsumerGroup | StreamsGroup, now_ms: int, retention_ms: int
     ) -> Generator[CoordinatorRecord | None, None, bool]:
         """Tombstones for what is no longer needed; whether the group has no offset left that must be kept."""
         group_id = group.group_id
@@ -264,7 +277,9 @@ class OffsetCommits:
         return all_gone and not open_transactions
 
 
-def _expiry_base(group: ClassicGroup | ConsumerGroup) -> Callable[[CommittedOffset], int] | None:
+def _expiry_base(
+    group: ClassicGroup | ConsumerGroup | StreamsGroup,
+) -> Callable[[CommittedOffset], int] | None:
     """From when on the retention counts, per offset; None if nothing of the group may expire now.
 
     An empty classic group keeps everything for the whole retention after its last member left, however old the
@@ -274,7 +289,7 @@ def _expiry_base(group: ClassicGroup | ConsumerGroup) -> Callable[[CommittedOffs
     def of_commit(committed: CommittedOffset) -> int:
         return committed.commit_timestamp
 
-    if isinstance(group, ConsumerGroup) or group.is_simple:
+    if not isinstance(group, ClassicGroup) or group.is_simple:
         return of_commit
     if group.is_empty:
         emptied = group.state_timestamp
@@ -312,29 +327,32 @@ def check_classic(
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS)
 
 
-def check_consumer(group: ConsumerGroup, member_id: str, epoch: int, api_version: int) -> ConsumerMember | None:
+def check_consumer(
+    group: ConsumerGroup | StreamsGroup, member_id: str, epoch: int, api_version: int
+) -> ConsumerMember | StreamsMember | None:
     """The member, if it commits with an earlier epoch: then each of its partitions has to be looked at."""
     if epoch < 0 and not group.members:
         return None
     member = group.member(member_id)
-    if member.classic is None and api_version < _MEMBER_EPOCHS_SINCE:
+    classic = member.classic if isinstance(member, ConsumerMember) else None
+    if classic is None and api_version < _MEMBER_EPOCHS_SINCE:
         raise KafkaError(
             ErrorCode.UNSUPPORTED_VERSION,
-            f"Members of a consumer group commit offsets with version {_MEMBER_EPOCHS_SINCE} or later.",
+            f"Members of a {group.TYPE} group commit offsets with version {_MEMBER_EPOCHS_SINCE} or later.",
         )
     return _lagging(member, epoch)
 
 
 def check_consumer_transactional(
-    group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: int
-) -> ConsumerMember | None:
+    group: ConsumerGroup | StreamsGroup, member_id: str, instance_id: str | None, epoch: int
+) -> ConsumerMember | StreamsMember | None:
     if epoch < 0 and (not group.members or (not member_id and instance_id is None)):
         return None
     with _for_producers():
         return _lagging(group.member(member_id), epoch)
 
 
-def _lagging(member: ConsumerMember, epoch: int) -> ConsumerMember | None:
+def _lagging(member: M, epoch: int) -> M | None:
     if epoch > member.epoch:
         raise member.stale(epoch)
     return member if epoch < member.epoch else None

@@ -19,6 +19,7 @@ from moldau.coordinator.group.consumer_member import (
     ConsumerMember,
     MemberState,
     assignment,
+    holds_any,
     partitions_of,
 )
 from moldau.dataclass import replace
@@ -104,6 +105,4 @@ def _epochs(member: ConsumerMember, partitions: Iterable[tuple[Uuid, int]]) -> W
 
 def _holds(owned: Assignment | None, partitions: Assignment) -> bool:
     """Whether the member still has some of them, or does not say that it has not."""
-    if owned is None:
-        return True
-    return any(numbers & owned.get(topic_id, frozenset()) for topic_id, numbers in partitions.items())
+    return owned is None or holds_any(owned, partitions)

@@ -29,6 +29,10 @@ from moldau.coordinator.group.share_group import ShareGroup
 from moldau.coordinator.group.share_heartbeat import ShareHeartbeat
 from moldau.coordinator.group.share_records import SHARE_REPLAY, share_group_tombstones
 from moldau.coordinator.group.share_state import ShareStates
+from moldau.coordinator.group.streams_group import StreamsGroup
+from moldau.coordinator.group.streams_heartbeat import StreamsHeartbeat
+from moldau.coordinator.group.streams_records import STREAMS_REPLAY, streams_group_tombstones
+from moldau.coordinator.group.streams_sessions import StreamsSessions
 from moldau.coordinator.group.topic_pattern import PatternResolver
 from moldau.coordinator.shard import CoordinatorRecord, Outcome, Result, ShardContext
 from moldau.dataclass import replace
@@ -53,6 +57,7 @@ from moldau.types import NO_PRODUCER_ID, TopicPartition, Uuid
 
 _EXPIRY: Final = "expire offsets"
 _MINUTE_MS: Final = 60_000
+_WITHOUT_CLASSIC_MEMBERS: Final = (ShareGroup, StreamsGroup)
 
 
 class GroupShard:
@@ -80,6 +85,8 @@ class GroupShard:
         self.shares = ShareHeartbeat(
             self.groups, context.timers, config, configs, self.share_states, lambda: self.update.image
         )
+        self._streams_sessions = StreamsSessions(self.groups, context.timers, configs)
+        self.streams = StreamsHeartbeat(self.groups, config, self._streams_sessions, lambda: self.update.image)
         self.commits = OffsetCommits(self.groups, self.offsets, self._rebalance, self.update, config)
         self.fetches = OffsetFetches(self.groups, self.offsets)
 
@@ -93,7 +100,7 @@ class GroupShard:
 
     def sync(self, request: SyncGroupRequest, answer: Deferred[SyncGroupResponse], now_ms: int) -> Outcome[None]:
         group = self.groups.get(request.group_id)
-        if group is None or group.is_empty or isinstance(group, ShareGroup):
+        if group is None or group.is_empty or isinstance(group, _WITHOUT_CLASSIC_MEMBERS):
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         if isinstance(group, ClassicGroup):
             return self._session.sync(group, request, answer, now_ms)
@@ -103,7 +110,7 @@ class GroupShard:
 
     def heartbeat(self, request: HeartbeatRequest) -> Result[HeartbeatResponse]:
         group = self.groups.get(request.group_id)
-        if group is None or isinstance(group, ShareGroup):
+        if group is None or isinstance(group, _WITHOUT_CLASSIC_MEMBERS):
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         if isinstance(group, ClassicGroup):
             return self._session.heartbeat(group, request)
@@ -111,7 +118,7 @@ class GroupShard:
 
     def leave(self, request: LeaveGroupRequest, now_ms: int) -> Outcome[LeaveGroupResponse]:
         group = self.groups.get(request.group_id)
-        if group is None or isinstance(group, ShareGroup):
+        if group is None or isinstance(group, _WITHOUT_CLASSIC_MEMBERS):
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
         if isinstance(group, ClassicGroup):
             return self._session.leave(group, request, now_ms)
@@ -166,6 +173,9 @@ class GroupShard:
             if isinstance(group, ShareGroup):
                 yield from self.shares.restart(group)
                 continue
+            if isinstance(group, StreamsGroup):
+                yield from self._streams_sessions.restart(group)
+                continue
             yield from self._rebalance.restart_sessions(group)
             if len(group.members) > self._config.group_max_size:
                 self._shrink(group)
@@ -207,7 +217,7 @@ class GroupShard:
     ) -> Work[None] | None:
         apply = _REPLAY.get(type(record.key))
         if apply is None:
-            modern = SHARE_REPLAY.get(type(record.key))
+            modern = SHARE_REPLAY.get(type(record.key)) or STREAMS_REPLAY.get(type(record.key))
             return None if modern is None else modern(self.groups, record.key, record.value)
         if apply is GroupShard._replay_offset:
             self._replay_offset(record.key, record.value, offset, producer_id)
@@ -304,6 +314,8 @@ class GroupShard:
 def _tombstones(group: Group) -> list[CoordinatorRecord]:
     if isinstance(group, ShareGroup):
         return share_group_tombstones(group)
+    if isinstance(group, StreamsGroup):
+        return streams_group_tombstones(group)
     return [group_tombstone(group.group_id)] if isinstance(group, ClassicGroup) else group_tombstones(group)
 
 

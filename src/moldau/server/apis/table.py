@@ -90,6 +90,8 @@ from moldau.server.apis.share_group_state import (
     READ_SHARE_GROUP_STATE_SUMMARY,
     WRITE_SHARE_GROUP_STATE,
 )
+from moldau.server.apis.streams_group_describe import STREAMS_GROUP_DESCRIBE
+from moldau.server.apis.streams_group_heartbeat import STREAMS_GROUP_HEARTBEAT
 from moldau.server.apis.sync_group import SYNC_GROUP
 from moldau.server.apis.txn_offset_commit import TXN_OFFSET_COMMIT
 from moldau.server.apis.unregister_broker import UNREGISTER_BROKER
@@ -168,6 +170,8 @@ BROKER_APIS: Final[tuple[Api, ...]] = (
     DESCRIBE_DELEGATION_TOKEN,
     SHARE_GROUP_HEARTBEAT,
     SHARE_GROUP_DESCRIBE,
+    STREAMS_GROUP_HEARTBEAT,
+    STREAMS_GROUP_DESCRIBE,
     DESCRIBE_SHARE_GROUP_OFFSETS,
     ALTER_SHARE_GROUP_OFFSETS,
     DELETE_SHARE_GROUP_OFFSETS,
