@@ -733,6 +733,32 @@ CASES: Final = (
         {"group_ids": [GROUP, "nobodys"], "include_authorized_operations": True},
     ),
     case(
+        K.STREAMS_GROUP_HEARTBEAT,
+        0,
+        "READ GROUP streamers, DESCRIBE TOPIC orders, DESCRIBE TOPIC other",
+        {
+            "group_id": "streamers",
+            "member_id": "m",
+            # Only who joins brings a topology.
+            "member_epoch": 5,
+            "topology": {
+                "subtopologies": [
+                    {
+                        "subtopology_id": "0",
+                        "source_topics": [TOPIC],
+                        "state_changelog_topics": [{"name": OTHER}],
+                    }
+                ]
+            },
+        },
+    ),
+    case(
+        K.STREAMS_GROUP_DESCRIBE,
+        0,
+        "DESCRIBE GROUP readers",
+        {"group_ids": [GROUP, "nobodys"], "include_authorized_operations": True},
+    ),
+    case(
         K.DESCRIBE_SHARE_GROUP_OFFSETS,
         1,
         "DESCRIBE GROUP sharers, DESCRIBE TOPIC absent",

@@ -14,6 +14,7 @@ NEW_CLUSTER = {
     "transaction.version": 2,
     "group.version": 1,
     "eligible.leader.replicas.version": 1,
+    "streams.version": 1,
 }
 
 

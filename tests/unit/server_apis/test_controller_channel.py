@@ -380,7 +380,7 @@ def test_at_the_controller_any_broker_may_be_set_and_no_other_thing() -> None:
         (4, "2", ErrorCode.NONE),
         (4, "", ErrorCode.NONE),
         (4, "five", ErrorCode.INVALID_REQUEST),
-        (32, "group", ErrorCode.INVALID_REQUEST),
+        (64, "thing", ErrorCode.INVALID_REQUEST),
     ):
         changes = [AlterableConfig(name="log.cleaner.threads", config_operation=0, value="2")]
         wanted = AlterConfigsResource(resource_type=kind, resource_name=name, configs=changes)
