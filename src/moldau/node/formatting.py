@@ -25,6 +25,8 @@ from moldau.metadata.features import (
     LATEST_METADATA_VERSION,
     METADATA_VERSION,
     MINIMUM_METADATA_VERSION,
+    SHARE_VERSION,
+    STREAMS_VERSION,
     TRANSACTION_VERSION,
     release_of,
 )
@@ -58,6 +60,8 @@ _SINCE: Final[Mapping[str, Sequence[tuple[int, int]]]] = {
     GROUP_VERSION: ((22, 1),),
     TRANSACTION_VERSION: ((24, 2),),
     ELIGIBLE_LEADER_REPLICAS_VERSION: ((26, 1),),
+    SHARE_VERSION: ((28, 1),),
+    STREAMS_VERSION: ((29, 1),),
 }
 
 

@@ -96,6 +96,7 @@ def test_a_node_with_fixed_voters(tmp_path: Path, capsys: pytest.CaptureFixture[
         "transaction.version": 2,
         "group.version": 1,
         "eligible.leader.replicas.version": 1,
+        "streams.version": 1,
     }
     # Only the directory of the metadata has what the cluster begins with.
     assert not (second / "bootstrap.checkpoint").exists()
@@ -153,6 +154,16 @@ def test_a_broker(tmp_path: Path) -> None:
     ("options", "expected"),
     [
         (
+            ["--release-version", "4.2-IV1"],
+            {
+                "metadata.version": 29,
+                "transaction.version": 2,
+                "group.version": 1,
+                "eligible.leader.replicas.version": 1,
+                "streams.version": 1,
+            },
+        ),
+        (
             ["--release-version", "4.1-IV0"],
             {
                 "metadata.version": 26,
@@ -167,11 +178,16 @@ def test_a_broker(tmp_path: Path) -> None:
         (["--feature", "metadata.version=22"], {"metadata.version": 22, "group.version": 1}),
         (
             ["--feature", "transaction.version=1", "-f", "group.version=0"],
-            {"metadata.version": 30, "transaction.version": 1, "eligible.leader.replicas.version": 1},
+            {
+                "metadata.version": 30,
+                "transaction.version": 1,
+                "eligible.leader.replicas.version": 1,
+                "streams.version": 1,
+            },
         ),
         (
             ["--feature", "eligible.leader.replicas.version=0"],
-            {"metadata.version": 30, "transaction.version": 2, "group.version": 1},
+            {"metadata.version": 30, "transaction.version": 2, "group.version": 1, "streams.version": 1},
         ),
     ],
 )
