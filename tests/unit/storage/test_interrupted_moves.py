@@ -107,7 +107,8 @@ def catch_up(logs: LogManager) -> None:
     current, future = logs.get(PLACE), logs.futures.logs[PLACE]
     assert current is not None
     while future.log_end_offset < current.log_end_offset:
-        _copy(future, current.read(future.log_end_offset, 200, current.log_end_offset, at_least_one=True).records)
+        records = current.read(future.log_end_offset, 200, current.log_end_offset, at_least_one=True).records
+        _copy(current, future, records)
 
 
 def move(logs: LogManager, acknowledged: list[bytes], target: str = "two") -> None:
@@ -327,7 +328,7 @@ def test_a_topic_whose_name_is_too_long_for_a_marked_directory(tmp_path):
         current = logs.get_or_create(place, ID, CONFIG, one)
         append(current, batch(b"value"))
         future = logs.futures.create(current, directory(logs, "two"))
-        _copy(future, current.read(0, 200, 1, at_least_one=True).records)
+        _copy(current, future, current.read(0, 200, 1, at_least_one=True).records)
         logs.futures.announce(future)()
         disk.refuse = lambda operation, name: operation == "rename" and name.endswith("-future")
         with pytest.raises(StorageError):
