@@ -190,6 +190,7 @@ class Broker:
 
     def begin_upkeep(self) -> None:
         self.deleted_topics.close()
+        self._services.slicer.run(self._services.log_moves.resume())
         self.housekeeping.start()
         self.cleaner.start()
         if self.replicas.replication is not None:

@@ -4,7 +4,7 @@ The records are copied from the current log into a future one, a portion at a ti
 that a slow disk holds nobody up, and counted on the loop. When the copy has caught up it is forced to disk; what was
 written meanwhile is little and is copied on the loop, and in the same turn the two logs change places (`future_logs`
 says how, and what a crash leaves). Producers and consumers notice nothing. Moving a replica back to where it is gives
-up the move.
+up the move. A move that ended with the process, however that ended, begins anew with the next one.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from moldau.errors import ErrorCode, KafkaError
 from moldau.replica.manager import ReplicaManager
 from moldau.replica.partition import Partition
 from moldau.runtime.ports import FileSlice, Runtime
+from moldau.slicing import Work
 from moldau.storage.log import Log
 from moldau.storage.log_manager import LogManager
 from moldau.storage.storage_error import StorageError
@@ -31,6 +32,8 @@ _PORTION: Final = 128 << 10
 # So much may be copied on the loop at the end.
 _LAST_PORTION: Final = 1 << 20
 _RETRY_SECONDS: Final = 0.1
+# A move that is held back looks so often whether it may go faster.
+_LOOK_SECONDS: Final = 1.0
 
 
 class _Move:
@@ -62,9 +65,22 @@ class LogMoves:
         self._stopped = False
 
     def stop(self) -> None:
-        """Copies end where they are; the next start discards them."""
+        """Copies end where they are; the next process makes them anew."""
         self._stopped = True
         self._moves.clear()
+
+    def resume(self) -> Work[None]:
+        """Begins those moves anew that ended with an earlier process: they were promised."""
+        futures = self._logs.futures
+        for (topic_id, index), paths in tuple(futures.interrupted.items()):
+            yield
+            partition = self._replicas.find_or_open(topic_id, index)
+            if partition is not None and (topic_id, index) in futures.interrupted:
+                try:
+                    self.alter(*partition.topic_partition, posixpath.dirname(paths[0]))
+                except KafkaError as error:
+                    logger.warning("the move of %s does not go on: %s", partition.topic_partition, error)
+            futures.forget_interrupted(topic_id, index)
 
     def alter(self, topic: str, index: int, path: str) -> None:
         """Begins to move a replica to the directory `path`, or gives up a move if it is there; KafkaError."""
@@ -77,12 +93,14 @@ class LogMoves:
             return
         self._cancel(place)
         if partition.log.directory.parent == directory:
+            self._logs.futures.forget_interrupted(partition.topic_id, index)
             return
         try:
             future = self._logs.futures.create(partition.log, directory)
         except StorageError as error:
             self._logs.report(error)
             raise
+        self._logs.futures.forget_interrupted(partition.topic_id, index)
         move = self._moves[place] = _Move(partition, future)
         logger.info("%s begins to move from %s to %s", place, partition.log.directory.parent, directory)
         self._step(move)
@@ -175,14 +193,21 @@ class LogMoves:
                 self._failed(move, error)
                 return
             # The future log has a worker again only when this one is done, so it has one owner at a time.
-            rate = self._config().replica_alter_log_dirs_io_max_bytes_per_second
-            delay = (size or 0) / rate if rate > 0 else 1.0
-            if delay > 0.001:
-                self._runtime.loop.call_later(delay, lambda: self._step(move))
-            else:
-                self._step(move)
+            self._wait_for_rate(move, size or 0)
 
         self._runtime.workers.submit(lambda: _copy(source, future, portion), copied)
+
+    def _wait_for_rate(self, move: _Move, copied: int) -> None:
+        """Goes on when so many bytes are allowed for; at the rate of the moment, which may be raised meanwhile."""
+        rate = self._config().replica_alter_log_dirs_io_max_bytes_per_second
+        delay = copied / rate if rate > 0 else _LOOK_SECONDS
+        if delay <= 0.001:
+            self._step(move)
+        elif delay <= _LOOK_SECONDS:
+            self._runtime.loop.call_later(delay, lambda: self._step(move))
+        else:
+            left = copied - int(rate * _LOOK_SECONDS)
+            self._runtime.loop.call_later(_LOOK_SECONDS, lambda: self._wait_for_rate(move, left))
 
     def _force(self, move: _Move) -> None:
         commit, announce = move.future.commit(), self._logs.futures.announce(move.future)

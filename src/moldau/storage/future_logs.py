@@ -6,6 +6,9 @@ current log gives up its name, durably; then the future one takes it, and only t
 start that finds the name taken discards the future log, and one that finds an heir and no log of its name finishes the
 exchange. While some directory is offline the name may be taken there: such an heir is left as it is, its partition is
 offline as well, and a later start decides.
+
+What was not complete is worth nothing but as a note that somebody asked for this move. It is kept until the move has
+begun anew (`interrupted`), so that no stop between the two forgets it.
 """
 
 from __future__ import annotations
@@ -45,6 +48,9 @@ class FutureLogs:
         self._removal = removal
         self._producer_expiration_ms = producer_expiration_ms
         self.logs: dict[TopicPartition, Log] = {}
+        # What is left of moves that ended with the process: their directories, by topic id and partition. The name of
+        # a directory may have been cut.
+        self.interrupted: dict[tuple[Uuid, int], list[str]] = {}
 
     def create(self, current: Log, directory: str) -> Log:
         """An empty log in another directory, for the records of `current`."""
@@ -53,7 +59,9 @@ class FutureLogs:
         try:
             self._disk.make_directories(path)
             if current.topic_id is not None:
-                write_topic_id(self._disk, path, current.topic_id)
+                # Durably: by it a start knows whose move this was.
+                write_topic_id(self._disk, path, current.topic_id, sync=True)
+                self._disk.sync_directory(path)
             self._disk.sync_directory(directory)
         except OSError as error:
             raise StorageError(directory, f"Moving {partition}", error) from error
@@ -147,11 +155,17 @@ class FutureLogs:
         heir = self._disk.read_file(posixpath.join(path, HEIR)).decode() if HEIR in self._disk.list(path) else None
         place = parse_directory(heir) if heir is not None else None
         if heir is None or place is None or place.mark:
-            self._removal.add([path], 0)
+            self._note_interrupted(path, name)
             return None
         owners = [posixpath.join(one.path, heir) for one, there in names.items() if heir in there]
         if owners:
-            self._disinherit(directory, path, place.topic_partition, owners)
+            if self._is_copy_of(path, owners):
+                # Durably, before anything else is removed from it: no later start may take what is left for an heir.
+                self._disk.remove(posixpath.join(path, HEIR))
+                self._disk.sync_directory(path)
+                self._note_interrupted(path, name)
+            else:
+                self._set_aside(directory, path, place.topic_partition)
             return None
         if not all_online:
             logger.warning("%s stays as it is: its partition may live in a directory that is offline", path)
@@ -163,19 +177,28 @@ class FutureLogs:
         logger.warning("%s lives in %s now: its move was almost done at the last stop", heir, directory.path)
         return heir
 
-    def _disinherit(self, directory: LogDirectory, path: str, place: TopicPartition, owners: Sequence[str]) -> None:
-        """Somebody has the name: the log this one was copied from, if they are of one topic. Else it is kept aside.
-
-        By its name and durably, before anything is removed from it: no later start may take what is left for an heir.
-        """
+    def _is_copy_of(self, path: str, owners: Sequence[str]) -> bool:
+        """Whether the log that has the name is the one this was copied from: both are of one topic."""
         topic_id = _topic_id(self._disk, path)
-        same = any(topic_id is None or _topic_id(self._disk, owner) in (None, topic_id) for owner in owners)
-        mark = DELETE_DIRECTORY if same else STRAY_DIRECTORY
-        target = posixpath.join(directory.path, marked_directory(place, self._random.bytes(16).hex(), mark))
-        self._disk.rename(path, target)
+        return any(topic_id is None or _topic_id(self._disk, owner) in (None, topic_id) for owner in owners)
+
+    def _set_aside(self, directory: LogDirectory, path: str, place: TopicPartition) -> None:
+        """Another topic has the name by now: durably, so that no later start takes this for an heir."""
+        stray = marked_directory(place, self._random.bytes(16).hex(), STRAY_DIRECTORY)
+        self._disk.rename(path, posixpath.join(directory.path, stray))
         self._disk.sync_directory(directory.path)
-        if same:
-            self._removal.add([target], 0)
+
+    def _note_interrupted(self, path: str, name: str) -> None:
+        topic_id, named = _topic_id(self._disk, path), parse_directory(name)
+        if topic_id is None or named is None:
+            self._removal.add([path], 0)
+        else:
+            self.interrupted.setdefault((topic_id, named.topic_partition.partition), []).append(path)
+
+    def forget_interrupted(self, topic_id: Uuid | None, index: int) -> None:
+        """Somebody has decided about this move again: what an earlier process left of it can go."""
+        if self.interrupted and topic_id is not None:
+            self._removal.add(self.interrupted.pop((topic_id, index), ()), 0)
 
 
 def _rename(log: Log, name: str, *, may_pass: bool) -> None:

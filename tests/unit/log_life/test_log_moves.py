@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 from pathlib import Path
 
 import pytest
@@ -182,6 +183,93 @@ def test_what_is_left_of_a_move_that_was_given_up_does_not_end_the_next(world):
     world.runtime.workers = held
     assert world.log.directory.parent == target
     world.check()
+
+
+def begin_again(world: World, path: Path) -> None:
+    """Another process with the same data."""
+    world.node.close()
+    world.runtime = FaultyRuntime()
+    world.node = InProcessNode(path, compiled=True, settings=world.settings, runtime=world.runtime)
+
+
+def begin_move(world: World) -> Path:
+    """A move that never gets on in this process; what there is of it."""
+    world.runtime.workers, held = Holding(), world.runtime.workers
+    assert world.move(world.target) == 0
+    world.runtime.workers = held
+    (left,) = copies_in(world.target)
+    return left
+
+
+def copies_in(directory: str) -> list[Path]:
+    return [path for path in Path(directory).iterdir() if path.name.endswith("-future")]
+
+
+def test_a_move_goes_on_after_a_restart(world, tmp_path):
+    world.write(30)
+    target = world.target
+    left = begin_move(world)
+    begin_again(world, tmp_path)
+    world.until(lambda: world.log.directory.parent == target)
+    world.check()
+    world.node.node.upkeep.remove_deleted()
+    world.until(lambda: not left.exists())
+    assert copies_in(target) == []
+
+
+def test_a_move_that_was_asked_for_twice_goes_on_once(world, tmp_path):
+    """The process ended when it had begun to go on, before the first attempt was out of the way."""
+    world.write(30)
+    target = world.target
+    left = begin_move(world)
+    shutil.copytree(left, left.with_name(f"topic-0.{'0' * 32}-future"))
+    begin_again(world, tmp_path)
+    world.until(lambda: world.log.directory.parent == target)
+    world.check()
+    world.node.node.upkeep.remove_deleted()
+    world.until(lambda: copies_in(target) == [])
+
+
+def test_a_move_that_was_given_up_does_not_go_on_after_a_restart(world, tmp_path):
+    world.write(10)
+    home, target = world.log.directory.parent, world.target
+    begin_move(world)
+    world.move(home)
+    begin_again(world, tmp_path)
+    assert world.futures() == []
+    assert copies_in(target) == []
+    assert world.log.directory.parent == home
+
+
+def test_whoever_decides_first_after_a_restart_is_heard(world, tmp_path):
+    """A move is given up before the start has come to it."""
+    world.write(10)
+    home, target = world.log.directory.parent, world.target
+    left = begin_move(world)
+    begin_again(world, tmp_path)
+    world.until(lambda: world.log.directory.parent == target)
+    key = (world.log.topic_id, 0)
+    futures, moves = world.node.node.logs.futures, world.node.node.services.log_moves
+    futures.interrupted[key] = [str(Path(home) / left.name)]
+    going_on = moves.resume()
+    next(going_on)
+    assert world.move(target) == 0
+    assert list(going_on) == []
+    assert (futures.interrupted, futures.logs) == ({}, {})
+
+
+def test_the_move_of_a_topic_that_is_gone_is_not_that_of_the_next_with_its_name(world, tmp_path):
+    world.write(10)
+    home, target = world.log.directory.parent, world.target
+    left = begin_move(world)
+    world.node.close()
+    (left / "partition.metadata").write_text("version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw")
+    world.runtime = FaultyRuntime()
+    world.node = InProcessNode(tmp_path, compiled=True, settings=world.settings, runtime=world.runtime)
+    assert world.futures() == []
+    world.node.node.upkeep.remove_deleted()
+    world.until(lambda: copies_in(target) == [])
+    assert world.log.directory.parent == home
 
 
 def test_refusals(world):
@@ -438,10 +526,40 @@ def test_what_cannot_be_copied_is_given_up_at_once(world):
     world.check()
 
 
+def throttle(world: World, rate: int) -> None:
+    world.settings["replica.alter.log.dirs.io.max.bytes.per.second"] = str(rate)
+    world.node.node.services.config = type(world.node.node.services.config).parse(world.settings)
+
+
+def test_a_throttle_that_is_raised_is_raised_for_moves_under_way(world):
+    """A portion may be worth minutes at the old rate."""
+    throttle(world, 100)
+    world.write(20)
+    target = world.target
+    world.runtime.workers, held = Holding(), world.runtime.workers
+    world.move(target)
+    ((copy, copied),) = world.runtime.workers.jobs
+    size = copy()
+    assert size > 400
+    world.runtime.workers = held
+    waiting = []
+    world.runtime.loop.call_later, later = lambda *timer: waiting.append(timer), world.runtime.loop.call_later
+    copied(size, None)
+    delay, look = waiting.pop()
+    look()
+    assert (delay, waiting.pop()[0]) == (1.0, 1.0)
+    throttle(world, size - 100)
+    look()
+    delay, go_on = waiting.pop()
+    world.runtime.loop.call_later = later
+    assert (delay, waiting) == (1.0, [])
+    go_on()
+    world.until(lambda: world.log.directory.parent == target)
+    world.check()
+
+
 def test_a_cut_does_not_lift_the_throttle(world):
-    world.settings["replica.alter.log.dirs.io.max.bytes.per.second"] = "1000"
-    config = type(world.node.node.services.config).parse(world.settings)
-    world.node.node.services.config = config
+    throttle(world, 1000)
     world.write(20)
     world.runtime.workers, held = Holding(), world.runtime.workers
     world.move(world.target)
@@ -453,7 +571,7 @@ def test_a_cut_does_not_lift_the_throttle(world):
     world.runtime.loop.call_later = lambda delay, callback: delays.append(delay) or later(delay, callback)
     copied(size, None)
     world.runtime.loop.call_later = later
-    assert delays == [size / 1000]
+    assert delays == [min(1.0, size / 1000)]
 
 
 def test_only_little_is_copied_on_the_loop_at_the_end(world, monkeypatch):

@@ -150,6 +150,8 @@ def later_starts(path: Path, offline: str | None, clean: bool, acknowledged: lis
         with started(path) as logs:
             check(logs, acknowledged)
             write(logs, acknowledged)
+            for key in tuple(logs.futures.interrupted):
+                logs.futures.forget_interrupted(*key)
             logs.removal.run()
     found = [f"{name}/{each}" for name in ("one", "two", "three") for each in names_in(path / name)]
     assert len([name for name in found if "/orders-0" in name]) == 1
