@@ -203,13 +203,13 @@ class TcpNetwork:
             self._admit(connected, tls(), transport, receiver)
             return
         transport.established(connected.fileno(), PlainChannel(connected), local)
-        if runs is not None and self.express is not None:
-            self.express.add(connected.fileno(), transport, receiver, runs.of(receiver))
+        if runs is not None:
+            transport.serve_runs(runs.of(receiver), receiver)
 
     def _admit(
         self, connected: socket.socket, context: ssl.SSLContext, transport: FramedTransport, receiver: Any
     ) -> None:
-        """The handshake comes first. The express way reads sockets by itself, so it is not for those with TLS."""
+        """The handshake comes first."""
         if self._admissions is None:
             self._admissions = _tls_handshake().Admissions(self._loop, self._buffers.ciphertext)
 

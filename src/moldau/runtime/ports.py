@@ -269,6 +269,11 @@ class Transport(Protocol):
         there is room for it."""
         ...
 
+    def serve_runs(self, runs: Runs | None, receiver: Receiver) -> None:
+        """Plain records of this connection may be written by these from now on, in the name of its receiver; with None
+        by nobody but him. A hint: not every kind of connection is served so."""
+        ...
+
     def announce(self, told: Callable[[bytes], None]) -> None:
         """While this pause lasts, or the one about to begin: `told` hears how the next frame begins, once, as soon as
         its length and two bytes have arrived."""

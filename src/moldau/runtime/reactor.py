@@ -26,7 +26,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from itertools import count
 from math import inf
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from moldau.runtime.ports import LoopLoad
 from moldau.runtime.readiness import READABLE, readiness
@@ -55,6 +55,8 @@ class Express(Protocol):
     """The express way: many connections served at once, as far as they want the same simple thing."""
 
     def __call__(self, ready: list[tuple[int, int]]) -> list[tuple[int, int]]: ...
+
+    def add(self, fd: int, transport: Any, receiver: Any, runs: Any) -> None: ...
 
     def remove(self, fd: int) -> None: ...
 

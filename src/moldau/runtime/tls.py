@@ -14,6 +14,7 @@ import socket
 import ssl
 from typing import Final
 
+from moldau.runtime.ports import Receiver, Runs
 from moldau.runtime.readiness import READABLE
 from moldau.runtime.tls_context import Context
 from moldau.runtime.transport import FramedTransport
@@ -204,6 +205,9 @@ class SecureTransport(FramedTransport):
     __slots__ = ("_looking",)
 
     _looking: bool
+
+    def serve_runs(self, runs: Runs | None, receiver: Receiver) -> None:
+        """The express way reads sockets by itself, so it is not for those with TLS."""
 
     def on_event(self, events: int) -> None:
         super().on_event(events)

@@ -31,7 +31,7 @@ from moldau.runtime.buffers import LARGE_FRAME, SHARED_SIZE, ReceiveBuffers
 from moldau.runtime.channel import Channel
 from moldau.runtime.framing import deliver_frames
 from moldau.runtime.outgoing import SendingSide
-from moldau.runtime.ports import Chunk, Receiver
+from moldau.runtime.ports import Chunk, Receiver, Runs
 from moldau.runtime.reactor import Reactor, Timer
 from moldau.runtime.readiness import FAILED, HUNG_UP, PEER_ENDED, READABLE, WRITABLE
 
@@ -170,6 +170,15 @@ class FramedTransport(SendingSide):
 
     def limit_frames(self, largest: int) -> None:
         self._max_frame = largest
+
+    def serve_runs(self, runs: Runs | None, receiver: Receiver) -> None:
+        express = self._loop.express
+        if express is None or self._fd < 0:
+            return
+        if runs is None:
+            express.remove(self._fd)
+        else:
+            express.add(self._fd, self, receiver, runs)
 
     def announce(self, told: Callable[[bytes], None]) -> None:
         self._announce = told

@@ -110,7 +110,7 @@ class Authentication:
             self._end_later(f"the SASL mechanism {name[:40]!r} is not offered")
             return SaslHandshakeResponse(error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms=offered)
         self._mechanism = mechanisms.make(name)
-        self._stage = Stage.DURING
+        self._restrict(Stage.DURING)
         response = SaslHandshakeResponse(mechanisms=offered)
         if version > 0:
             self._connection.offer(listener.routes[Stage.DURING])
@@ -215,6 +215,8 @@ class Authentication:
         connection.transport.limit_frames(listener.largest_request)
         connection.offer(None)
         self._stage = Stage.LET_IN
+        if listener.runs is not None:
+            connection.transport.serve_runs(listener.runs.of(connection), connection)
         lifetime = listener.session_ms(self._mechanism_name, identity)
         if lifetime is None:
             return 0
@@ -235,8 +237,13 @@ class Authentication:
     def _expire(self) -> None:
         self._session_end = None
         if self._stage is Stage.LET_IN:
-            self._stage = Stage.EXPIRED
+            self._restrict(Stage.EXPIRED)
             self._connection.offer(self._listener.routes[Stage.EXPIRED])
+
+    def _restrict(self, stage: Stage) -> None:
+        """Nobody but the connection itself serves it from here on, since only that knows what it is offered."""
+        self._stage = stage
+        self._connection.transport.serve_runs(None, self._connection)
 
     # ------------------------------------------------------------------------------------------------------ the end
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from moldau.config.definition import ConfigError
+from moldau.runtime.ports import Runs
 from moldau.security.verdict import Identity, ServerMechanism
 from moldau.server.authentication import Authentication, routes_by_stage
 from moldau.server.dispatch import DispatchTable
@@ -31,8 +32,10 @@ class OfferedMechanisms:
 
 
 class SaslListener:
-    def __init__(self, name: str, table: DispatchTable, services: Services) -> None:
+    def __init__(self, name: str, table: DispatchTable, services: Services, runs: Runs | None = None) -> None:
+        """`runs` are for those who have logged in."""
         self.name = name
+        self.runs = runs
         self.loop = services.runtime.loop
         self.clock = services.runtime.clock
         self.routes = routes_by_stage(table.routes)

@@ -53,12 +53,12 @@ class SocketServer:
         if channel is None:
             channel = RequestChannel(table, self._services, self._runtime.loop, self._closed)
             self._channels[id(table)] = channel
-        # Who has to log in does not go the express way, which would serve him before.
         runs, sasl = channel.runs, None
         if endpoint.security_protocol in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL):
             from moldau.server.sasl_listener import SaslListener  # what it needs is slow to load
 
-            runs, sasl = None, SaslListener(endpoint.name, table, self._services)
+            # The express way would serve somebody before he has logged in: so it is opened by the login.
+            runs, sasl = None, SaslListener(endpoint.name, table, self._services, runs)
         acceptor = Acceptor(
             endpoint.name, channel, self._quotas, self._runtime.clock, self._runtime.loop, self._opened, sasl
         )

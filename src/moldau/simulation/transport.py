@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from moldau.runtime.ports import Chunk, FileSlice, Receiver
+from moldau.runtime.ports import Chunk, FileSlice, Receiver, Runs
 from moldau.simulation.loop import SimulatedLoop
 
 if TYPE_CHECKING:
@@ -77,6 +77,9 @@ class SimulatedTransport:
 
     def limit_frames(self, largest: int) -> None:
         self._max_frame = largest
+
+    def serve_runs(self, runs: Runs | None, receiver: Receiver) -> None:
+        """There is no express way in a simulated network."""
 
     def announce(self, told: Callable[[bytes], None]) -> None:
         self._announce = told
