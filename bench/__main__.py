@@ -145,8 +145,8 @@ def chosen_rows(options: argparse.Namespace, with_kafka: bool, results: Results)
             left_out = [row.title for row in rows if row.needs_kafka]
             results.about["rows left out"] = f"{', '.join(left_out)}: they are Kafka's own programs"
         rows = [row for row in rows if not row.needs_kafka]
-    # Single brokers and clusters run one after the other, and nodes are killed when nothing else is left to measure.
-    return sorted(rows, key=lambda row: row.chapter == cluster.CHAPTER)
+    # Single brokers, secured ones and clusters run one after the other; nodes are killed when nothing else is left.
+    return sorted(rows, key=lambda row: (row.chapter == cluster.CHAPTER, row.secured is not None))
 
 
 def write(results: Results, directory: Path) -> None:

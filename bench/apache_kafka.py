@@ -14,10 +14,11 @@ import socket
 import subprocess
 import time
 import zipfile
+from collections.abc import Mapping
 from functools import cache, cached_property
 from pathlib import Path
 
-from bench.contenders import DELETE_DELAY_MS, READY_SECONDS, Contender, Running, end, log_of
+from bench.contenders import DELETE_DELAY_MS, NO_SETTINGS, READY_SECONDS, Contender, Running, end, log_of
 from bench.conversation import Conversation
 
 CLUSTER_ID = "UJGknZGyd0ra95Lz8JamMg"
@@ -96,11 +97,17 @@ class Kafka(Contender):
         self.class_path = f"{libs}/*"
         self.tools = KafkaTools(libs)
 
-    def start(self, data: Path) -> Running:
+    def start(self, data: Path, settings: Mapping[str, str] = NO_SETTINGS) -> Running:
         port, controller = free_ports(2)
         data = data.absolute()
         properties = data.with_name(f"{data.name}.properties")
-        properties.write_text(PROPERTIES.format(port=port, controller=controller, data=data, delay=DELETE_DELAY_MS))
+        text = PROPERTIES.format(port=port, controller=controller, data=data, delay=DELETE_DELAY_MS)
+        if "listeners" in settings:
+            listeners = settings["listeners"]
+            port = int(listeners.split(",")[0].rsplit(":", 1)[1])
+            settings = {**settings, "listeners": f"{listeners},CONTROLLER://127.0.0.1:{controller}"}
+        # Of a property that is there twice the last one counts.
+        properties.write_text(text + "".join(f"{name}={value}\n" for name, value in settings.items()))
         if not (data / "meta.properties").exists():
             format_ = ["kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties)]
             subprocess.run([*FORMAT, self.class_path, *format_], check=True, stdout=subprocess.DEVNULL)

@@ -15,10 +15,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from bench.conversation import Conversation
 
 READY_SECONDS = 60.0
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 STOP_SECONDS = 20.0
 TICKS = os.sysconf("SC_CLK_TCK")
 # A topic that was measured is deleted, and its files at once: else one row would pay for the writing of another.
@@ -40,6 +42,14 @@ def memory_mb(pid: int) -> tuple[float, float]:
     return sizes["Rss"], sizes["Pss"]
 
 
+class Door(NamedTuple):
+    """A listener that is encrypted, or asks who comes, or both."""
+
+    address: tuple[str, int]
+    trusted: Path | None  # the authority that its certificate is from
+    login: str | None  # name:password
+
+
 class Running:
     """A broker that answers; knows what its process costs."""
 
@@ -48,6 +58,7 @@ class Running:
         self.address = address
         self.started = started  # when the process was asked for, by time.perf_counter
         self.ready_seconds = ready - started
+        self.door: Door | None = None  # the listener that loads go to, if that is another one
 
     @property
     def bootstrap(self) -> str:
@@ -95,6 +106,7 @@ class Contender:
     running: type[Running] = Running
     durable = True  # keeps what it is given, in files
     clusters = True  # several nodes of it replicate to each other
+    secured = True  # has listeners with TLS and SCRAM
     warming = 10.0  # seconds it is given at least before anything is measured
 
     def __init__(self, name: str, command: list[str]) -> None:
@@ -110,8 +122,10 @@ class Contender:
         finally:
             stop(broker)
 
-    def start(self, data: Path) -> Running:
+    def start(self, data: Path, settings: Mapping[str, str] = NO_SETTINGS) -> Running:
+        """`settings` are more than it has anyway."""
         command = [part.replace("DATA", str(data)) for part in self.command]
+        command += [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
         started = time.perf_counter()
         with log_of(data).open("ab") as log:
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
@@ -121,7 +135,7 @@ class Contender:
         if not line.startswith("ready "):
             end(process)
             raise RuntimeError(f"{self.name} did not become ready: {line!r}")
-        host, port = line.split()[1].rsplit(":", 1)
+        host, port = line.split()[1].split(",")[0].rsplit(":", 1)
         return self.running(process, (host, int(port)), started, ready)
 
 
@@ -134,6 +148,7 @@ class MockCluster(Contender):
     running = RunningMock
     durable = False
     clusters = False
+    secured = False
 
 
 def stop(broker: Running) -> None:

@@ -9,11 +9,14 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.contenders import Door
 from bench.frames import Frame
 
 HERE = Path(__file__).parent
 BUILD = Path("build/bench")
 PAUSE_US = 1000  # before each record whose way to the consumer is timed
+SECURED_LOADGEN = "loadgen-secured"
+LOGIN_PROCESSES = 8
 
 
 class Group(NamedTuple):
@@ -46,22 +49,65 @@ class LoadFailed(Exception):
     """The generator or the broker gave up; the sentence says why."""
 
 
+class Logins(NamedTuple):
+    """New connections, one after the other in each of several processes."""
+
+    connections: int
+    per_second: float
+    p50_us: float
+    p99_us: float
+
+
 def build() -> None:
     """Compiles the generators unless that was done since they last changed."""
+    for name in ("loadgen", "tail"):
+        _compile(name, [HERE / f"{name}.c"], [])
+
+
+def build_secured() -> None:
+    """Those for encrypted listeners and logins. They need OpenSSL's headers, which is why they are made only when they
+    are wanted."""
+    if not _has_openssl():
+        raise LoadFailed("OpenSSL's headers are missing (apt-get install libssl-dev)")
+    libraries = ["-lssl", "-lcrypto"]
+    _compile(SECURED_LOADGEN, [HERE / "loadgen.c", HERE / "secured.c"], ["-DSECURED", *libraries])
+    _compile("logins", [HERE / "logins.c", HERE / "secured.c"], libraries)
+
+
+def _compile(name: str, sources: list[Path], options: list[str]) -> None:
     BUILD.mkdir(parents=True, exist_ok=True)
-    compiler = shlex.split(os.environ.get("CC", "cc"))
-    for source in (HERE / "loadgen.c", HERE / "tail.c"):
-        program = BUILD / source.stem
-        if not program.exists() or program.stat().st_mtime <= source.stat().st_mtime:
-            subprocess.run([*compiler, "-O2", "-o", str(program), str(source)], check=True)
+    program = BUILD / name
+    newest = max(source.stat().st_mtime for source in (*sources, HERE / "secured.h"))
+    if not program.exists() or program.stat().st_mtime <= newest:
+        subprocess.run([*_compiler(), "-O2", "-o", str(program), *map(str, sources), *options], check=True)
+
+
+def _compiler() -> list[str]:
+    return shlex.split(os.environ.get("CC", "cc"))
+
+
+def _has_openssl() -> bool:
+    words = [*_compiler(), "-E", "-include", "openssl/ssl.h", "-x", "c", os.devnull]
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
 def run(
-    address: tuple[str, int], groups: list[Group], *, warmup: float, seconds: float, directory: Path
+    address: tuple[str, int],
+    groups: list[Group],
+    *,
+    warmup: float,
+    seconds: float,
+    directory: Path,
+    door: Door | None = None,
 ) -> dict[str, GroupResult]:
     """All groups at the same time; the result by the groups' names. An answer with an error code fails the run."""
+    program = BUILD / "loadgen"
     arguments = [_argument(group, directory) for group in groups]
-    command = [str(BUILD / "loadgen"), address[0], str(address[1]), str(warmup), str(seconds), *arguments]
+    if door is not None:
+        build_secured()
+        address, program = door.address, BUILD / SECURED_LOADGEN
+        arguments = [",".join([argument, *_keys(door)]) for argument in arguments]
+    command = [str(program), address[0], str(address[1]), str(warmup), str(seconds), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds + warmup + 60)
     if done.returncode != 0:
         raise LoadFailed(done.stderr.strip())
@@ -70,6 +116,21 @@ def run(
         if result.errors:
             raise LoadFailed(f"{name}: {result.errors} of {result.responses} answers bad, error {result.first_error}")
     return results
+
+
+def log_in_again_and_again(door: Door, *, warmup: float, seconds: float) -> Logins:
+    build_secured()
+    numbers = (str(door.address[1]), str(warmup), str(seconds), str(LOGIN_PROCESSES))
+    command = [str(BUILD / "logins"), door.address[0], *numbers, *_keys(door)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds + warmup + 60)
+    if done.returncode != 0:
+        raise LoadFailed(done.stderr.strip() or "not one connection was finished")
+    return Logins(**json.loads(done.stdout))
+
+
+def _keys(door: Door) -> list[str]:
+    trusted = [] if door.trusted is None else [f"tls={door.trusted}"]
+    return trusted if door.login is None else [*trusted, f"login={door.login}"]
 
 
 def _argument(group: Group, directory: Path) -> str:

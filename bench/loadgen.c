@@ -8,7 +8,7 @@
  *
  *     loadgen HOST PORT WARMUP_SECONDS SECONDS GROUP...
  *     GROUP: name=N,frame=FILE,connections=1,depth=5,error_at=OFFSET[,rate=N][,offset_at=OFFSET,stride=N,last=N][,at_least=N]
- *            [,ports=N:N:N]
+ *            [,ports=N:N:N][,tls=FILE][,login=NAME:PASSWORD]
  *
  *     frame        one frame, or several of the same length that are sent in turn (one for each partition)
  *     depth=0      the connections stay idle
@@ -19,6 +19,9 @@
  *     at_least     a response shorter than this counts as an error: a fetch that brought nothing
  *     ports        of the nodes of a cluster: the first connection goes to the first port and sends the first frame only,
  *                  the second the second, and so on: each leader is sent what is for the partition it leads
+ *
+ *     tls          the authority of a listener that is encrypted, in PEM; login: a user by SCRAM-SHA-512. Both only where
+ *                  this was compiled with -DSECURED, secured.c and OpenSSL
  *
  * Prints one JSON object on standard output. What arrives during the warm-up or after the end is not counted.
  */
@@ -39,6 +42,17 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifdef SECURED
+#include "secured.h"
+#define PUT(connection, data, size) door_send((connection)->tls, (connection)->fd, data, size)
+#define GET(connection, into, size) door_receive((connection)->tls, (connection)->fd, into, size)
+#define IS_SECURE(connection) ((connection)->tls != NULL)
+#else
+#define PUT(connection, data, size) send((connection)->fd, data, size, MSG_NOSIGNAL)
+#define GET(connection, into, size) recv((connection)->fd, into, size, 0)
+#define IS_SECURE(connection) 0
+#endif
 
 enum {
     MAX_GROUPS = 16,
@@ -67,6 +81,10 @@ typedef struct {
     uint64_t at_least;
     uint16_t ports[MAX_PORTS];
     int port_count;                /* 0: all connections go to the port of the command line */
+    char *trusted, *login;
+#ifdef SECURED
+    Door door;
+#endif
 
     uint64_t responses, bytes_acknowledged, bytes_received, errors;
     int first_error;
@@ -76,6 +94,9 @@ typedef struct {
 typedef struct {
     Group *group;
     int fd;
+#ifdef SECURED
+    SSL *tls;                      /* NULL: it is not encrypted */
+#endif
     int in_flight, waiting_for_write;
     size_t sent;                   /* of the frame being sent; 0: between two frames */
     uint8_t *frame;                /* own copy when the fetch offset changes, else one of the group's */
@@ -184,27 +205,43 @@ static void parse_group(char *text) {
         else if (!strcmp(pair, "stride")) group->stride = atoll(value);
         else if (!strcmp(pair, "last")) group->last = atoll(value);
         else if (!strcmp(pair, "ports")) parse_ports(group, value);
+        else if (!strcmp(pair, "tls")) group->trusted = value;
+        else if (!strcmp(pair, "login")) group->login = value;
         else if (!strcmp(pair, "at_least")) group->at_least = strtoull(value, NULL, 10);
         else fail(pair);
     }
     if (group->depth > MAX_DEPTH || group->error_at + 2 > HEAD_BYTES) fail("depth or error_at too large");
     if (group->depth) read_frame(group);
     if (group->port_count && !group->frames) fail("idle connections have one port");
+#ifdef SECURED
+    door_init(&group->door, group->trusted, group->login);
+#else
+    if (group->trusted || group->login) fail("this program was compiled without OpenSSL");
+#endif
     if (group->rate > 0) {
         group->interval = (int64_t)(group->connections * 1e9 / group->rate);
         paced = 1;
     }
 }
 
+static void receive_all(const Connection *connection, uint8_t *into, size_t size) {
+    while (size) {
+        ssize_t got = GET(connection, into, size);
+        if (got <= 0) fail("the broker did not answer ApiVersions");
+        into += got;
+        size -= (size_t)got;
+    }
+}
+
 /* Every Kafka client opens with this question. Waiting for the answer also keeps the queue of the listener short. */
-static void ask_versions(int fd) {
+static void ask_versions(const Connection *connection) {
     static const uint8_t question[] = {0, 0, 0, 15, 0, 18, 0, 0, 0, 0, 0, 0, 0, 5, 'b', 'e', 'n', 'c', 'h'};
     uint8_t head[4];
-    if (send(fd, question, sizeof question, MSG_NOSIGNAL) != sizeof question) fail_system("send");
-    if (recv(fd, head, sizeof head, MSG_WAITALL) != sizeof head) fail("the broker did not answer ApiVersions");
+    if (PUT(connection, question, sizeof question) != sizeof question) fail_system("send");
+    receive_all(connection, head, sizeof head);
     size_t left = (size_t)head[0] << 24 | (size_t)head[1] << 16 | (size_t)head[2] << 8 | head[3];
-    if (left > sizeof receive_buffer || recv(fd, receive_buffer, left, MSG_WAITALL) != (ssize_t)left)
-        fail("the answer to ApiVersions is not whole");
+    if (left > sizeof receive_buffer) fail("the answer to ApiVersions is too long");
+    receive_all(connection, receive_buffer, left);
 }
 
 /* `number`: of this connection in its group. */
@@ -234,7 +271,13 @@ static void connect_one(Connection *connection, Group *group, int number, struct
     }
     int one = 1;
     setsockopt(connection->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    ask_versions(connection->fd);
+#ifdef SECURED
+    connection->tls = door_open(&group->door, connection->fd);
+#endif
+    ask_versions(connection);
+#ifdef SECURED
+    door_log_in(&group->door, connection->tls, connection->fd);
+#endif
     fcntl(connection->fd, F_SETFL, O_NONBLOCK);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
     if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, connection->fd, &event)) fail_system("epoll_ctl");
@@ -294,12 +337,13 @@ static void take(Connection *connection, const uint8_t *data, size_t length) {
 
 static void receive(Connection *connection) {
     for (;;) {
-        ssize_t got = recv(connection->fd, receive_buffer, sizeof receive_buffer, 0);
+        ssize_t got = GET(connection, receive_buffer, sizeof receive_buffer);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
         if (got < 0) fail_system("recv");
         if (got == 0) fail("the broker closed a connection");
         take(connection, receive_buffer, (size_t)got);
-        if ((size_t)got < sizeof receive_buffer) return;
+        /* Of what is encrypted a record comes at a time, and what was read ahead wakes nobody. */
+        if ((size_t)got < sizeof receive_buffer && !IS_SECURE(connection)) return;
     }
 }
 
@@ -336,8 +380,7 @@ static void send_more(Connection *connection, int running) {
     int blocked = 0;
     while (connection->sent || may_begin(connection, running)) {
         if (!connection->sent) begin_request(connection);
-        ssize_t put = send(connection->fd, connection->frame + connection->sent, group->frame_length - connection->sent,
-                           MSG_NOSIGNAL);
+        ssize_t put = PUT(connection, connection->frame + connection->sent, group->frame_length - connection->sent);
         if (put < 0 && errno != EAGAIN && errno != EINTR) fail_system("send");
         if (put < 0) {
             blocked = 1;

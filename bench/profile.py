@@ -18,14 +18,17 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from bench import load
 from bench.__main__ import DIRECTORY, allow_many_files, versions_of
-from bench.contenders import MOLDAU, Running, fresh
+from bench.contenders import MOLDAU, Running, fresh, stop
 from bench.results import Results
 from bench.rows import FURTHER, ROWS, named
 from bench.rows.row import Plan, Row
+from bench.secured import start_secured
 from bench.standing import main_peer, standing
 
 BUILD = Path("build")
@@ -57,7 +60,7 @@ def main() -> int:
 
 
 def profiled() -> list[Row]:
-    return [row for row in [*ROWS, *FURTHER] if row.measure is not None and not row.needs_kafka]
+    return [row for row in [*ROWS, *FURTHER] if (row.measure or row.secured) is not None and not row.needs_kafka]
 
 
 def lost(results: Results) -> list[Row]:
@@ -82,8 +85,8 @@ def profile(row: Row, seconds: int, tool: str, into: Path) -> int:
     directory = fresh(DIRECTORY / "profile")
     plan = Plan(0.5, seconds + 2.0, 2_000_000, directory, [versions_of(MOLDAU, directory / "versions")])
     name = re.sub(r"[^a-z0-9]+", "-", row.title.lower()).strip("-")
-    with MOLDAU.run(fresh(DIRECTORY / "profile" / "data")) as broker:
-        worker = threading.Thread(target=work, args=(row, broker, plan), daemon=True)
+    with working(row, DIRECTORY / "profile" / "data", plan) as (broker, measure):
+        worker = threading.Thread(target=lambda: tell(measure()), daemon=True)
         worker.start()
         worker.join(1.0)
         record = with_py_spy if tool == "py-spy" else with_perf
@@ -92,9 +95,23 @@ def profile(row: Row, seconds: int, tool: str, into: Path) -> int:
     return status
 
 
-def work(row: Row, broker: Running, plan: Plan) -> None:
-    assert row.measure is not None
-    found = row.measure(MOLDAU, broker, plan)
+@contextmanager
+def working(row: Row, data: Path, plan: Plan) -> Iterator[tuple[Running, Callable[[], dict[str, float]]]]:
+    """The node, and its work."""
+    secured, measure = row.secured, row.measure
+    if secured is not None:
+        guarded = start_secured(MOLDAU, data)
+        try:
+            yield guarded.running, lambda: secured(MOLDAU, guarded, plan)
+        finally:
+            stop(guarded.running)
+        return
+    assert measure is not None
+    with MOLDAU.run(fresh(data)) as broker:
+        yield broker, lambda: measure(MOLDAU, broker, plan)
+
+
+def tell(found: dict[str, float]) -> None:
     print(", ".join(f"{name} {value:,.2f}" for name, value in found.items()))
 
 

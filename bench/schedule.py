@@ -17,6 +17,7 @@ from bench.load import Group
 from bench.results import Results, number
 from bench.rows.cluster import warm_cluster
 from bench.rows.row import KIB, MOST_ROW_WARMING, WINDOW_SECONDS, Plan, Row, Unanswered, load, one_record, topic
+from bench.secured import SecuredBroker, start_secured
 from bench.steady import TOLERANCE, Patience, Warmth, until_steady
 from moldau.protocol.records import Compression
 
@@ -35,6 +36,7 @@ class Stage:
         self._directory = plan.directory
         self._brokers: dict[str, Running] = {}
         self._clusters: dict[str, RunningCluster] = {}
+        self._secured: dict[str, SecuredBroker] = {}
 
     def broker(self, contender: Contender) -> Running:
         broker = self._brokers.get(contender.name)
@@ -46,6 +48,18 @@ class Stage:
             self._brokers[contender.name] = broker
             self._note(contender.name, warm_up(contender, broker, self._plan))
         return broker
+
+    def secured(self, contender: Contender) -> SecuredBroker:
+        """With listeners of each kind. Those that had no others end before."""
+        for broker in self._brokers.values():
+            stop(broker)
+        self._brokers.clear()
+        secured = self._secured.get(contender.name)
+        if secured is None or not secured.running.alive:
+            secured = start_secured(contender, self._directory / f"{contender.name}-secured")
+            self._secured[contender.name] = secured
+            self._note(f"secured {contender.name}", warm_up(contender, secured.running, self._plan))
+        return secured
 
     def cluster(self, contender: Contender) -> RunningCluster:
         """Single brokers end before the first cluster begins: three nodes of each are enough for a machine."""
@@ -67,9 +81,10 @@ class Stage:
         self._clusters.clear()
 
     def _end_brokers(self) -> None:
-        for broker in self._brokers.values():
+        for broker in (*self._brokers.values(), *(secured.running for secured in self._secured.values())):
             stop(broker)
         self._brokers.clear()
+        self._secured.clear()
 
     def _note(self, who: str, warmth: Warmth) -> None:
         to_stderr(f"{who}: warmed for {warmth.words}")
@@ -208,6 +223,8 @@ def found_by(row: Row, contender: Contender, brokers: Stage, plan: Plan) -> dict
         return row.fresh(contender, plan)
     if row.cluster is not None:
         return row.cluster(contender, brokers.cluster(contender), plan)
+    if row.secured is not None:
+        return row.secured(contender, brokers.secured(contender), plan)
     assert row.measure is not None
     return row.measure(contender, brokers.broker(contender), plan)
 

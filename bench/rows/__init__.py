@@ -7,7 +7,7 @@ from its title; they draw the page's charts of how cost grows.
 
 from __future__ import annotations
 
-from bench.rows import cluster, connections, consume, durable, growth, hostile, latency, produce, start, tools
+from bench.rows import cluster, connections, consume, durable, growth, hostile, latency, produce, secured, start, tools
 from bench.rows.row import Row
 
 EVERYTHING: list[Row] = [
@@ -20,6 +20,7 @@ EVERYTHING: list[Row] = [
     *tools.ROWS,
     *start.ROWS,
     *hostile.ROWS,
+    *secured.ROWS,
     *cluster.ROWS,
 ]
 
@@ -46,6 +47,10 @@ BY_IMPORTANCE = (
     "confluent-kafka consumes, 1 KB",
     "produce 64 KiB batches of 1 KB records, acks=all, lz4, 12 partitions",
     "produce 64 KiB batches of 1 KB records, acks=all, zstd, 12 partitions",
+    "TLS: small writes on 50 connections",
+    "TLS: 64 KiB batches written",
+    "TLS: 1 MiB at a time read",
+    "TLS and SCRAM: new connections",
     "1,000 partitions, 4,000 one-record requests/s",
     "50 busy connections beside 2,000 idle ones",
     "start, empty",

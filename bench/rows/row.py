@@ -14,6 +14,7 @@ from bench.conversation import Conversation, Versions, common_version
 from bench.frames import Frame, produce_frame
 from bench.load import Group, GroupResult, run
 from bench.results import Metric
+from bench.secured import SecuredBroker
 from bench.steady import Patience, Warmth, until_steady
 from moldau.protocol.api import ApiKey
 from moldau.protocol.records import Compression
@@ -56,6 +57,7 @@ class Plan(NamedTuple):
 Measure = Callable[[Contender, Running, Plan], dict[str, float]]
 FreshMeasure = Callable[[Contender, Plan], dict[str, float]]
 ClusterMeasure = Callable[[Contender, RunningCluster, Plan], dict[str, float]]
+SecuredMeasure = Callable[[Contender, SecuredBroker, Plan], dict[str, float]]
 
 
 class Unanswered(Exception):
@@ -67,7 +69,8 @@ class Unanswered(Exception):
 
 
 class Row(NamedTuple):
-    """`measure` is given a broker that has been running for a while, `cluster` three nodes; `fresh` starts its own."""
+    """`measure` is given a broker that has been running for a while, `cluster` three nodes, `secured` a broker with
+    listeners of each kind; `fresh` starts its own."""
 
     chapter: str
     title: str
@@ -75,6 +78,7 @@ class Row(NamedTuple):
     measure: Measure | None = None
     fresh: FreshMeasure | None = None
     cluster: ClusterMeasure | None = None
+    secured: SecuredMeasure | None = None
     cost: float = 0.0  # seconds of one measurement beyond a plain load, for the estimate
     most: int = 99  # repetitions, at most: some rows take long
     quick: bool = True  # also in a quick run
@@ -109,7 +113,8 @@ def topic_id(broker: Running, name: str, plan: Plan) -> bytes:
 
 
 def load(broker: Running, plan: Plan, groups: list[Group], times: float = 1.0) -> dict[str, GroupResult]:
-    return run(broker.address, groups, warmup=plan.warmup, seconds=plan.seconds * times, directory=plan.directory)
+    seconds = plan.seconds * times
+    return run(broker.address, groups, warmup=plan.warmup, seconds=seconds, directory=plan.directory, door=broker.door)
 
 
 def warm(contender: Contender, broker: Running, plan: Plan, request: Frame) -> Warmth:

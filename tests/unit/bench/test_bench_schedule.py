@@ -11,7 +11,7 @@ from bench.__main__ import arguments, chosen_rows, names_in, wants_kafka
 from bench.contenders import MOCK, MOLDAU, Contender
 from bench.conversation import frame
 from bench.results import Metric, Results
-from bench.rows import BY_IMPORTANCE, EVERYTHING, FURTHER, ROWS, cluster, hostile, named
+from bench.rows import BY_IMPORTANCE, EVERYTHING, FURTHER, ROWS, cluster, hostile, named, secured
 from bench.rows.row import Plan, Row, Unanswered
 from bench.schedule import Progress, Run, measure_all, minutes
 
@@ -141,7 +141,7 @@ def test_a_row_that_takes_long_is_repeated_less():
 
 def test_titles_are_unique_and_every_row_has_its_work():
     assert len({row.title for row in EVERYTHING}) == len(EVERYTHING)
-    assert all([row.measure, row.fresh, row.cluster].count(None) == 2 for row in EVERYTHING)
+    assert all([row.measure, row.fresh, row.cluster, row.secured].count(None) == 3 for row in EVERYTHING)
     assert sum(row.chapter == "Produce" for row in EVERYTHING) == 3 * 2 * 2 * 3 * 2
 
 
@@ -168,19 +168,26 @@ class StageOfNames:
     def cluster(self, contender):
         return f"three {contender.name}"
 
+    def secured(self, contender):
+        return f"secured {contender.name}"
 
-def test_a_row_is_given_one_broker_or_three():
+
+def test_a_row_is_given_one_broker_or_a_secured_one_or_three():
     given = []
 
     def measure(contender, broker, plan):
         given.append(broker)
         return {"MB/s": 1.0}
 
-    run = run_of(
-        [Row("C", "one", [METRIC], measure, warmed=False), Row("C", "3", [METRIC], cluster=measure, warmed=False)], 1
-    )
+    rows = [
+        Row("C", "one", [METRIC], measure, warmed=False),
+        Row("C", "secured", [METRIC], secured=measure, warmed=False),
+        Row("C", "3", [METRIC], cluster=measure, warmed=False),
+    ]
+    run = run_of(rows, 1)
     measure_all(run, StageOfNames(), Progress(run.estimate(), lambda line: None))
-    assert given == ["one moldau", "one Kafka", "three moldau", "three Kafka"]
+    kinds = ("one", "secured", "three")
+    assert given == [f"{kind} {name}" for kind in kinds for name in ("moldau", "Kafka")]
 
 
 def test_nodes_are_killed_when_nothing_else_is_left_to_measure():
@@ -188,11 +195,18 @@ def test_nodes_are_killed_when_nothing_else_is_left_to_measure():
     first = next(index for index, row in enumerate(rows) if row.chapter == cluster.CHAPTER)
     assert {row.chapter for row in rows[first:]} == {cluster.CHAPTER}
     assert [row.title for row in rows[first:]] == [row.title for row in cluster.ROWS]
+    # And those for single brokers come before those for secured ones, which take their place.
+    assert {row.title for row in rows[first - len(secured.ROWS) : first]} == {row.title for row in secured.ROWS}
 
 
 def test_there_is_no_cluster_of_the_mock():
     assert {bool(row.unable(MOCK)) for row in cluster.ROWS} == {True}
     assert not any(row.unable(MOLDAU) for row in cluster.ROWS)
+
+
+def test_the_mock_is_not_asked_for_what_only_secured_brokers_have():
+    assert {bool(row.unable(MOCK)) for row in secured.ROWS} == {True}
+    assert not any(row.unable(MOLDAU) for row in secured.ROWS)
 
 
 @pytest.mark.parametrize(
