@@ -13,11 +13,18 @@ from program import Program
 from moldau import KafkaAdminClient, KafkaProducer
 from moldau.testing import Cluster
 
+SETTINGS = {
+    # Without verification a write can be made that no coordinator knows of: a transaction that hangs.
+    "transaction.partition.verification.enable": "false",
+    # Rules are kept, and do not concern those who ask here.
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS;User:root",
+}
+
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    # Without verification a write can be made that no coordinator knows of: a transaction that hangs.
-    with Cluster(nodes=3, settings={"transaction.partition.verification.enable": "false"}) as cluster:
+    with Cluster(nodes=3, settings=SETTINGS) as cluster:
         yield cluster
 
 

@@ -12,11 +12,11 @@ from moldau.security.acl import (
     WILDCARD,
     Acl,
     Operation,
-    PatternType,
     Permission,
     ResourceType,
     word_of,
 )
+from moldau.security.needs import Need, needs_of_consumers, needs_of_producers, rules_for
 
 _OPERATIONS: Final = {
     each.name.lower().replace("_", "-"): each for each in Operation if each not in (Operation.UNKNOWN, Operation.ANY)
@@ -85,43 +85,25 @@ def new_rules(options: Namespace) -> list[Acl]:
             raise Failure("About what? --topic, --group, --cluster or --transactional-id says so.", USAGE)
         if not asked:
             raise Failure("To do what? --operation says so; all is everything.", USAGE)
-        what = [(resource, operation) for resource in named for operation in asked]
-    permission = Permission.DENY if options.deny else Permission.ALLOW
-    rules = [
-        Acl(resource.type, resource.name, _pattern(options, resource), each, host, operation, permission)
-        for resource, operation in what
-        for each in who
-        for host in options.host or [WILDCARD]
-    ]
-    return list(dict.fromkeys(rules))
-
-
-def _pattern(options: Namespace, resource: Resource) -> PatternType:
-    if not options.prefixed or resource.type is ResourceType.CLUSTER:
-        return PatternType.LITERAL
-    if resource.name == WILDCARD:
+        what = [(*resource, operation) for resource in named for operation in asked]
+    prefixed = options.prefixed
+    if prefixed and any(name == WILDCARD for type, name, _ in what if type is not ResourceType.CLUSTER):
         raise Failure("--prefixed takes names by their begin; * is all of them without it.", USAGE)
-    return PatternType.PREFIXED
+    permission = Permission.DENY if options.deny else Permission.ALLOW
+    return rules_for(what, who, options.host or [WILDCARD], prefixed=prefixed, permission=permission)
 
 
-def _conveniences(options: Namespace) -> list[tuple[Resource, Operation]]:
+def _conveniences(options: Namespace) -> list[Need]:
     if options.operation or options.cluster or options.deny:
         raise Failure("--producer and --consumer say themselves what is allowed.", USAGE)
     if not options.topic:
         raise Failure("Of which topics? --topic says so; * is all of them.", USAGE)
-    named = resources(options)
-    topics = [each for each in named if each.type is ResourceType.TOPIC]
-    groups = [each for each in named if each.type is ResourceType.GROUP]
-    ids = [each for each in named if each.type is ResourceType.TRANSACTIONAL_ID]
-    what: list[tuple[Resource, Operation]] = []
+    groups, ids = options.group, options.transactional_id
+    what: list[Need] = []
     if options.producer:
-        what += [(each, op) for each in topics for op in (Operation.WRITE, Operation.DESCRIBE, Operation.CREATE)]
-        what += [(each, op) for each in ids for op in (Operation.WRITE, Operation.DESCRIBE)]
-        if options.idempotent:
-            what.append((Resource(ResourceType.CLUSTER, CLUSTER_NAME), Operation.IDEMPOTENT_WRITE))
+        what += needs_of_producers(options.topic, ids, idempotent=options.idempotent)
     if options.consumer:
         if not groups:
             raise Failure("In which group? --group says so; * is all of them.", USAGE)
-        what += [(each, op) for each in topics for op in (Operation.READ, Operation.DESCRIBE)]
-        what += [(each, Operation.READ) for each in groups]
+        what += needs_of_consumers(options.topic, groups)
     return what

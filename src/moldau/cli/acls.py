@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from moldau.cli.acl_rules import Resource, kind, new_rules, operations, principals, resources, word
@@ -26,7 +26,6 @@ from moldau.security.acl import (
 from moldau.security.authorizer import Authorizer, Reason, Rules, normal_host, super_users_of
 
 if TYPE_CHECKING:
-    from moldau.client.admin import acls as acl_admin
     from moldau.client.cluster import Cluster
 
 _ADD_HELP = """\
@@ -136,8 +135,10 @@ def _add(options: Namespace) -> None:
                 f"{word(acl.operation)} is nothing done to a {kind(acl.resource_type)}; there are: {known}.",
                 USAGE,
             )
+    from moldau.client.admin.access_rules import add_rules
+
     with connect(options) as cluster:
-        outcomes = _ask(cluster, _creation(rules))
+        outcomes = _ask(cluster, add_rules(rules))
     refused = [(acl, error) for acl, error in zip(rules, outcomes, strict=True) if error is not None]
     if options.json:
         print_json([{**_json(a), "error": None if e is None else str(e)} for a, e in zip(rules, outcomes, strict=True)])
@@ -148,8 +149,10 @@ def _add(options: Namespace) -> None:
 
 
 def _list(options: Namespace) -> None:
+    from moldau.client.admin.access_rules import find_rules
+
     with connect(options) as cluster:
-        found = _matching(cluster, _filters(options))
+        found = _ask(cluster, find_rules(_filters(options)))
     if options.json:
         print_json([_json(acl) for acl in found])
     else:
@@ -157,12 +160,11 @@ def _list(options: Namespace) -> None:
 
 
 def _remove(options: Namespace) -> None:
+    from moldau.client.admin.access_rules import find_rules, remove_rules
+
     filters = _remove_filters(options)
     with connect(options) as cluster:
-        if options.dry_run:
-            found = _matching(cluster, filters)
-        else:
-            found = _removed(cluster, filters)
+        found = _ask(cluster, find_rules(filters) if options.dry_run else remove_rules(filters))
     if options.json:
         print_json([_json(acl) for acl in found])
     elif found:
@@ -172,6 +174,8 @@ def _remove(options: Namespace) -> None:
 
 
 def _test(options: Namespace) -> int:
+    from moldau.client.admin.access_rules import find_rules
+
     who, operation, resource = _question(options)
     try:
         super_users = super_users_of(options.super_users)
@@ -180,7 +184,7 @@ def _test(options: Namespace) -> int:
     host = normal_host(options.host)
     wanted = AclFilter(resource.type, resource.name, PatternType.MATCH)
     with connect(options) as cluster:
-        rules = Rules(_matching(cluster, [wanted]))
+        rules = Rules(_ask(cluster, find_rules([wanted])))
     authorizer = Authorizer(rules, super_users, allow_everyone=options.allow_everyone)
     decision = authorizer.explain(who, host, operation, resource.type, resource.name)
     if options.json:
@@ -271,63 +275,6 @@ def _ask(cluster: Cluster, conversation: Any) -> Any:
         if error.code is ErrorCode.SECURITY_DISABLED:
             raise Failure("The cluster has no authorizer (authorizer.class.name), so no rules.", FAILED) from None
         raise
-
-
-def _creation(rules: Iterable[Acl]) -> Any:
-    from moldau.client.admin import acls as acl_admin
-
-    return acl_admin.create_acls([_entry(acl) for acl in rules])
-
-
-def _matching(cluster: Cluster, filters: Sequence[AclFilter]) -> list[Acl]:
-    from moldau.client.admin import acls as acl_admin
-
-    found: dict[Acl, None] = {}
-    for wanted in filters:
-        entries = _ask(cluster, acl_admin.describe_acls(_entry_filter(wanted)))
-        found.update(dict.fromkeys(_acl(entry) for entry in entries))
-    return sorted(found)
-
-
-def _removed(cluster: Cluster, filters: Sequence[AclFilter]) -> list[Acl]:
-    from moldau.client.admin import acls as acl_admin
-
-    found: dict[Acl, None] = {}
-    for matching, error in _ask(cluster, acl_admin.delete_acls([_entry_filter(wanted) for wanted in filters])):
-        if error is not None:
-            raise error
-        for entry, refused in matching:
-            if refused is not None:
-                raise refused
-            found[_acl(entry)] = None
-    return sorted(found)
-
-
-def _entry(acl: Acl) -> acl_admin.ACL:
-    from moldau.client.admin import acls as acl_admin
-
-    pattern = acl_admin.ResourcePattern(acl.resource_type, acl.resource_name, acl.pattern_type)
-    return acl_admin.ACL(acl.principal, acl.host, acl.operation, acl.permission, pattern)
-
-
-def _entry_filter(wanted: AclFilter) -> acl_admin.ACLFilter:
-    from moldau.client.admin import acls as acl_admin
-
-    pattern = acl_admin.ResourcePatternFilter(wanted.resource_type, wanted.resource_name, wanted.pattern_type)
-    return acl_admin.ACLFilter(wanted.principal, wanted.host, wanted.operation, wanted.permission, pattern)
-
-
-def _acl(entry: acl_admin.ACL) -> Acl:
-    pattern = entry.resource_pattern
-    return Acl(
-        pattern.resource_type,
-        pattern.resource_name or "",
-        pattern.pattern_type,
-        entry.principal or "",
-        entry.host or "",
-        entry.operation,
-        entry.permission_type,
-    )
 
 
 # -------------------------------------------------------------------------------------------------------------- output

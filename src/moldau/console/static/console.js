@@ -100,7 +100,7 @@ async function follow() {
 // ---- keys -------------------------------------------------------------------------------------------------------------
 
 const PLACES = { o: "/", b: "/brokers", q: "/quorum", t: "/topics", c: "/groups", h: "/share-groups", x: "/transactions",
-  s: "/settings", u: "/users", a: "/acls", l: "/quotas", p: "/pipelines", e: "/explain" };
+  s: "/settings", u: "/users", a: "/acls", l: "/quotas", d: "/tokens", p: "/pipelines", e: "/explain" };
 let going = 0;
 
 function rows() { return [...document.querySelectorAll("main tbody tr")].filter((row) => row.querySelector("a[href]")); }
