@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
+from functools import partial
 from hashlib import pbkdf2_hmac
 from os import urandom
 from typing import Any, ClassVar
@@ -56,9 +57,30 @@ class UserScramCredentialUpsertion:
 def alter_credentials(
     deletions: Sequence[UserScramCredentialDeletion], upsertions: Sequence[UserScramCredentialUpsertion]
 ) -> Conversation[dict[str, KafkaError | None]]:
-    """One outcome for each user."""
+    """One outcome for each user: the first failure, after which nothing more is changed for him.
+
+    Kafka's controllers refuse requests that name a user twice, so several mechanisms of one go one after the other.
+    """
+    outcomes: dict[str, KafkaError | None] = {}
+    left: list[UserScramCredentialDeletion | UserScramCredentialUpsertion] = [*deletions, *upsertions]
+    while left:
+        now = {each.user: each for each in reversed(left)}
+        left = [each for each in left if now[each.user] is not each]
+        found = yield from retrying(partial(_alter, list(now.values())))
+        outcomes |= found
+        left = [each for each in left if found.get(each.user) is None]
+    return outcomes
+
+
+def _alter(
+    alterations: Sequence[UserScramCredentialDeletion | UserScramCredentialUpsertion],
+) -> Conversation[dict[str, KafkaError | None]]:
     request = altering.AlterUserScramCredentialsRequest(
-        deletions=[altering.ScramCredentialDeletion(name=each.user, mechanism=each.mechanism) for each in deletions],
+        deletions=[
+            altering.ScramCredentialDeletion(name=each.user, mechanism=each.mechanism)
+            for each in alterations
+            if isinstance(each, UserScramCredentialDeletion)
+        ],
         upsertions=[
             altering.ScramCredentialUpsertion(
                 name=each.user,
@@ -67,15 +89,12 @@ def alter_credentials(
                 salt=each.salt,
                 salted_password=each.salted_password,
             )
-            for each in upsertions
+            for each in alterations
+            if isinstance(each, UserScramCredentialUpsertion)
         ],
     )
-
-    def attempt() -> Conversation[dict[str, KafkaError | None]]:
-        response: altering.AlterUserScramCredentialsResponse = yield Ask(request, to=CONTROLLER)
-        return {row.user: _problem(row.error_code, row.error_message) for row in response.results}
-
-    return retrying(attempt)
+    response: altering.AlterUserScramCredentialsResponse = yield Ask(request, to=CONTROLLER)
+    return {row.user: _problem(row.error_code, row.error_message) for row in response.results}
 
 
 def describe_credentials(
