@@ -41,7 +41,7 @@ class Voter(NamedTuple):
 
 def diagnose_quorum(quorum: QuorumDescription, now: int) -> list[Finding]:
     majority = len(quorum.voters) // 2 + 1
-    silent = [each for each in quorum.voters if each.id != quorum.leader_id and _is_silent(each, now)]
+    silent = [each for each in quorum.voters if each.id != quorum.leader_id and is_silent(each, now)]
     present = len(quorum.voters) - len(silent)
     findings = [_standing(quorum, present, majority)]
     for each in sorted(silent):
@@ -60,7 +60,7 @@ def diagnose_quorum(quorum: QuorumDescription, now: int) -> list[Finding]:
         lag = quorum.lag(each)
         if each not in silent and lag and each.last_caught_up_timestamp < now - _SILENT_MS:
             findings.append(Finding(f"Voter {each.id} is {counted(lag, 'record')} behind the leader, and catching up."))
-    lost = [each.id for each in sorted(quorum.observers) if _is_silent(each, now)]
+    lost = [each.id for each in sorted(quorum.observers) if is_silent(each, now)]
     if lost:
         findings.append(
             Finding(
@@ -100,7 +100,7 @@ def _standing(quorum: QuorumDescription, present: int, majority: int) -> Finding
     return Finding(f"{present} of {voters} are there, and {majority} are needed: {losses} can be survived.")
 
 
-def _is_silent(each: QuorumReplica, now: int) -> bool:
+def is_silent(each: QuorumReplica, now: int) -> bool:
     return each.last_fetch_timestamp < now - _SILENT_MS
 
 

@@ -8,8 +8,10 @@ from enum import IntEnum
 
 from moldau.client.conversation import ANY_NODE, CONTROLLER, Ask, Conversation, Learn, retrying
 from moldau.errors import ErrorCode, KafkaError, error_code
+from moldau.links.errors import UnsupportedRequest
 from moldau.protocol.messages import update_features as updating
 from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from moldau.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 
 
 class UpgradeType(IntEnum):
@@ -28,6 +30,41 @@ class Feature:
     finalized: tuple[int, int] | None = None
     # Which decision of the cluster this was; None if it is not told.
     epoch: int | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class Software:
+    """What one broker says that it can do: ranges of versions by API, levels by feature. And whose it says it is."""
+
+    apis: Mapping[int, tuple[int, int]]
+    features: Mapping[str, tuple[int, int]]
+    finalized: Mapping[str, int]
+    # None where it is too old to say.
+    cluster_id: str | None = None
+
+
+def describe_software(node: int) -> Conversation[Software]:
+    """Of this broker, at the address the cluster gives to its clients."""
+
+    def attempt() -> Conversation[Software]:
+        yield Learn(())
+        request = ApiVersionsRequest(client_software_name="moldau", client_software_version="1")
+        response: ApiVersionsResponse = yield Ask(request, to=node)
+        _check(response.error_code, None)
+        cluster_id = None
+        try:
+            described: DescribeClusterResponse = yield Ask(DescribeClusterRequest(), to=node)
+            cluster_id = described.cluster_id or None
+        except UnsupportedRequest:
+            pass
+        return Software(
+            {row.api_key: (row.min_version, row.max_version) for row in response.api_keys},
+            {row.name: (row.min_version, row.max_version) for row in response.supported_features},
+            {row.name: row.max_version_level for row in response.finalized_features},
+            cluster_id,
+        )
+
+    return retrying(attempt)
 
 
 def describe_features(*, controller: bool = False) -> Conversation[list[Feature]]:

@@ -35,6 +35,9 @@ class LoopIdleness:
 
 
 def families(runtime: Runtime, idleness: LoopIdleness, version: str) -> Iterator[Family]:
+    yield gauge(
+        "moldau_time_seconds", "The clock of the machine, in seconds since 1970.", runtime.clock.now_ms() / 1000
+    )
     yield from _of_process(runtime.process.usage())
     load = runtime.loop.load
     share = idleness.share(runtime.clock.monotonic())
