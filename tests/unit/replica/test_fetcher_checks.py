@@ -10,13 +10,14 @@ from replication_kit import Broker, Cluster
 
 from moldau.deferred import Deferred, failed, ready
 from moldau.errors import ErrorCode, MoldauError
-from moldau.protocol.messages.fetch import FetchRequest, FetchResponse
+from moldau.protocol.messages.fetch import FetchResponse
 from moldau.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from moldau.replica.source_fetch import SourceFetch
 
 
 @pytest.fixture
@@ -107,7 +108,7 @@ def test_a_session_that_is_gone_is_begun_anew_at_once_and_a_refusal_waits(
     assert (fetcher._resume_at > follower.runtime.clock.monotonic()) is said
     assert [record.levelname for record in caplog.records if "refused a fetch" in record.message] == ["WARNING"] * said
     cluster.run_until(lambda: len(asked) == 2)
-    assert asked[1].session_epoch == 0, "all is named anew"
+    assert asked[1].message().session_epoch == 0, "all is named anew"
 
 
 # ----------------------------------------------------------------------------------- where the leader's log lies
@@ -144,7 +145,7 @@ def test_a_leader_that_does_not_say_where_its_log_lies_is_asked_again(
     assert following.resume_at > follower.runtime.clock.monotonic()
     before = len(asked)
     broken = False
-    cluster.run_until(lambda: any(isinstance(each, FetchRequest) for each in asked[before:]))
+    cluster.run_until(lambda: any(isinstance(each, SourceFetch) for each in asked[before:]))
     assert follower.log.log_end_offset == 1
 
 

@@ -53,7 +53,6 @@ def test_brokers_must_be_named() -> None:
         (Use.STREAM_READ, "kafka.enable.auto.commit", "checkpoint"),
         (Use.STREAM_READ, "kafka.value.deserializer", "CAST"),
         (Use.STREAM_WRITE, "kafka.transactional.id", "delivery=exactly-once"),
-        (Use.STREAM_READ, "kafka.sasl.kerberos.service.name", "kafka.sasl.jaas.config"),
         (Use.STREAM_READ, "kafka.ssl.truststore.locatio", "is kafka.ssl.truststore.location meant?"),
         (Use.STREAM_WRITE, "kafka.ssl.engine.factory.class", "kafka.ssl.truststore.location"),
         (Use.STREAM_READ, "kafka.linger.ms", "writing"),
