@@ -30,6 +30,12 @@ from moldau.protocol.messages.list_offsets import (
 )
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from moldau.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from moldau.protocol.messages.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+    Subtopology,
+    Topology,
+)
 from moldau.protocol.records import Record, encode_batch
 from moldau.server.apis.table import BROKER_APIS
 from moldau.server.dispatch import Api
@@ -123,6 +129,14 @@ def test_what_is_far_too_much_is_refused(node: InProcessNode) -> None:
     assert node.ask(request, 13, MetadataResponse).error_code == ErrorCode.INVALID_REQUEST
     # Before version 13 the answer has no place for that, and the connection is closed.
     assert "An array of 250000 elements" in node.ask(request, 9, MetadataResponse)
+
+
+def test_a_topology_that_is_far_too_large_is_refused(node: InProcessNode) -> None:
+    """Before its names are looked at: it is below what the request may have, and is stored as a whole."""
+    sub = Subtopology(subtopology_id="0", source_topics=["not a name"] * 10_000)
+    request = StreamsGroupHeartbeatRequest(group_id="g", member_id="m", topology=Topology(epoch=0, subtopologies=[sub]))
+    answer = node.ask(request, 0, StreamsGroupHeartbeatResponse)
+    assert answer.error_code == ErrorCode.INVALID_REQUEST
 
 
 def test_too_much_in_many_arrays_is_refused_as_well(node: InProcessNode) -> None:

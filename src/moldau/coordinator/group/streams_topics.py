@@ -7,6 +7,7 @@ changelog gets one for each task. Where that cannot be had, the group is not rea
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
@@ -72,11 +73,13 @@ def _configured(topology: Topology, image: MetadataImage) -> Work[ConfiguredTopo
     counts = yield from _source_partitions(topology, image)
     yield from _decide_repartition_topics(topology, image, counts)
     own = {topic.name: topic for each in topology.subtopologies for topic in each.repartition_sources}
+    yield
     for each in topology.subtopologies:
         for group in each.copartition_groups:
             _copartition(each.copartitioned(group), own, counts)
         yield
     tasks = {each.id: max(counts[name] for name in each.inputs()) for each in topology.subtopologies}
+    yield
     for each in topology.subtopologies:
         for topic in each.repartition_sources:
             own[topic.name] = topic._replace(partitions=counts[topic.name])
@@ -138,24 +141,57 @@ def _decide_repartition_topics(topology: Topology, image: MetadataImage, counts:
             if name in writers:
                 writers[name].append(each)
         yield
-    while writers:
-        found = {}
-        for name, upstream in writers.items():
-            inputs = [topic for each in upstream for topic in each.inputs()]
-            if inputs and all(topic in decided for topic in inputs):
-                found[name] = max(decided[topic] for topic in inputs)
-            elif not inputs and name in decided:
-                found[name] = decided[name]
-            yield
-        if not found:
-            raise KafkaError(
-                ErrorCode.STREAMS_INVALID_TOPOLOGY,
-                f"Nothing decides how many partitions these topics have: {_listed(writers)}.",
-            )
-        counts.update(found)
-        for name, count in found.items():
-            decided.setdefault(name, count)
-            del writers[name]
+    undecided = yield from _along_the_way(topology, writers, decided, counts)
+    if undecided:
+        raise KafkaError(
+            ErrorCode.STREAMS_INVALID_TOPOLOGY,
+            f"Nothing decides how many partitions these topics have: {_listed(undecided)}.",
+        )
+
+
+def _along_the_way(
+    topology: Topology, writers: Mapping[str, Sequence[Subtopology]], decided: dict[str, int], counts: dict[str, int]
+) -> Work[list[str]]:
+    """A topic is decided when all that its writers read is. Returns those that never are.
+
+    Every subtopology and every topic is looked at once, however long the way is.
+    """
+    missing: dict[str, int] = {}
+    waiting: dict[str, list[Subtopology]] = {}
+    ready: deque[Subtopology] = deque()
+    for each in topology.subtopologies:
+        unknown = {name for name in each.inputs() if name not in decided}
+        missing[each.id] = len(unknown)
+        for name in unknown:
+            waiting.setdefault(name, []).append(each)
+        if not unknown:
+            ready.append(each)
+        yield
+    left = {name: len(upstream) for name, upstream in writers.items()}
+    widest = dict.fromkeys(writers, 0)
+    for name, upstream in writers.items():
+        if not upstream and name in decided:
+            counts[name] = decided[name]
+            del left[name]
+    while ready:
+        each = ready.popleft()
+        width = max(decided[name] for name in each.inputs())
+        for name in each.repartition_sinks:
+            if name not in left:
+                continue
+            widest[name] = max(widest[name], width)
+            left[name] -= 1
+            if left[name]:
+                continue
+            del left[name]
+            counts[name] = widest[name]
+            decided.setdefault(name, widest[name])
+            for reader in waiting.pop(name, ()):
+                missing[reader.id] -= 1
+                if not missing[reader.id]:
+                    ready.append(reader)
+        yield
+    return list(left)
 
 
 def _copartition(names: Sequence[str], own: Mapping[str, InternalTopic], counts: dict[str, int]) -> None:

@@ -7,13 +7,17 @@ how many partitions its own topics get, is decided in `streams_topics`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.messages import streams_group_describe as description
 from moldau.protocol.messages import streams_group_heartbeat as heartbeat
 from moldau.protocol.messages import streams_group_topology_value as stored
 from moldau.slicing import Work
+
+# Of subtopologies, names of topics, their settings and places in copartition groups: some hundreds in a large
+# application.
+MOST_PARTS: Final = 10_000
 
 
 class InternalTopic(NamedTuple):
@@ -73,6 +77,21 @@ def topology(epoch: int, subtopologies: Iterable[Subtopology]) -> Topology:
     readers = {name: each.id for each in ordered for name in each.inputs()}
     changelogs = {topic.name for each in ordered for topic in each.changelogs}
     return Topology(epoch, ordered, readers, frozenset(readers.keys() | changelogs))
+
+
+def check_size(given: heartbeat.Topology) -> None:
+    """KafkaError for one that is larger than any application's: it is stored and compared as a whole."""
+    parts = 0
+    for each in given.subtopologies:
+        topics = (*each.state_changelog_topics, *each.repartition_source_topics)
+        parts += 1 + len(each.source_topics) + len(each.source_topic_regex) + len(each.repartition_sink_topics)
+        parts += sum(1 + len(topic.topic_configs) for topic in topics)
+        parts += sum(
+            1 + len(group.source_topics) + len(group.source_topic_regex) + len(group.repartition_source_topics)
+            for group in each.copartition_groups
+        )
+    if parts > MOST_PARTS:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"A topology of {parts} parts is not taken, {MOST_PARTS} are.")
 
 
 def check_topology(given: heartbeat.Topology) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 
 from moldau.coordinator.group.streams_heartbeat import Heard
 from moldau.coordinator.group.streams_topics import Status
-from moldau.coordinator.group.streams_topology import InternalTopic
+from moldau.coordinator.group.streams_topology import InternalTopic, check_size
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, error_code
 from moldau.metadata import topic_name
@@ -44,6 +44,7 @@ def streams_group_heartbeat(
 ) -> Deferred[StreamsGroupHeartbeatResponse]:
     require(context, Operation.READ, GROUP, request.group_id)
     if request.topology is not None:
+        check_size(request.topology)
         names = sorted(set(_topics(request.topology)))
         _check_names(names)
         if Denied(context, Operation.DESCRIBE, TOPIC).among(names):
