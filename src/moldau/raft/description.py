@@ -26,12 +26,15 @@ def describe(request: Message, machine: RaftMachine, clock: Clock, version: int)
     """The answer to a DescribeQuorum; None for a request of another kind."""
     if not isinstance(request, DescribeQuorumRequest):
         return None
+    # Kafka knows an answer only to whoever asks for this partition and nothing else.
+    asked = [(topic.topic_name, row.partition_index) for topic in request.topics for row in topic.partitions]
+    is_known = asked == [METADATA_PARTITION]
     topics = [
         ResponseTopicData(
             topic_name=topic.topic_name,
             partitions=[
                 _partition(machine, clock, version)
-                if (topic.topic_name, partition.partition_index) == METADATA_PARTITION
+                if is_known
                 else _refusal(partition.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, version)
                 for partition in topic.partitions
             ],

@@ -320,6 +320,33 @@ def test_the_quorum_is_described_by_its_leader(members: Members) -> None:
     assert refused.topics[0].partitions[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        [("__cluster_metadata", 0), ("__cluster_metadata", 0)],
+        [("__cluster_metadata", 1)],
+        [("other", 0)],
+        [("other", 0), ("__cluster_metadata", 0)],
+    ],
+)
+def test_the_quorum_is_described_to_who_asks_for_nothing_else(members: Members, asked: list[tuple[str, int]]) -> None:
+    """As Apache Kafka has it; a description for every time that it is named would be long."""
+    members.start_all()
+    leader = members.write("a")
+    rows = [
+        describe_quorum.RequestTopicData(
+            topic_name=topic, partitions=[describe_quorum.RequestPartitionData(partition_index=index)]
+        )
+        for topic, index in asked
+    ]
+    answer = _answer(leader.handle(describe_quorum.DescribeQuorumRequest(topics=rows), 2))
+    assert isinstance(answer, describe_quorum.DescribeQuorumResponse)
+    refusals = [
+        (topic.topic_name, row.partition_index, row.error_code) for topic in answer.topics for row in topic.partitions
+    ]
+    assert refusals == [(topic, index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) for topic, index in asked]
+
+
 def _vote(members: Members, **fields: object) -> vote.VoteRequest:
     partition = vote.RequestPartitionData(partition_index=0, replica_epoch=50, replica_id=2, last_offset_epoch=40)
     request = vote.VoteRequest(

@@ -27,4 +27,10 @@ def error_response(request: DescribeQuorumRequest, version: int, error: KafkaErr
     return DescribeQuorumResponse(error_code=error.code, error_message=error.message if version >= 2 else None)
 
 
-DESCRIBE_QUORUM: Final = Api(ApiKey.DESCRIBE_QUORUM, DescribeQuorumRequest, describe_quorum, error_response)
+DESCRIBE_QUORUM: Final = Api(
+    ApiKey.DESCRIBE_QUORUM,
+    DescribeQuorumRequest,
+    describe_quorum,
+    error_response,
+    most_elements=1_000,  # there is one partition to ask for
+)
