@@ -17,7 +17,7 @@ from moldau.controller import lifecycle
 from moldau.controller.acls import Removed
 from moldau.controller.client_quotas import QuotaChange
 from moldau.controller.configs import UNCLEAN_ELECTION, Outcome, ResourceChange
-from moldau.controller.decision import Decision
+from moldau.controller.decision import Charge, Decision, free
 from moldau.controller.directories import assign_replicas
 from moldau.controller.features import Nodes, QuorumFeatures, QuorumOfThisNode
 from moldau.controller.periodic import PeriodicDecision
@@ -121,7 +121,7 @@ class Controller(WritePath):
 
     # ------------------------------------------------------------------------------------------------------ topics
 
-    def create_topics(self, request: CreateTopicsRequest) -> Deferred[CreateTopicsResponse]:
+    def create_topics(self, request: CreateTopicsRequest, charge: Charge = free) -> Deferred[CreateTopicsResponse]:
         alike: dict[str, str] = {}
         try:
             portions = self.state.topics.in_turns(request)
@@ -129,27 +129,31 @@ class Controller(WritePath):
             return failed(error)
         created = self.run_in_turns(
             portions,
-            lambda topics: self.state.topics.create(topics, alike, validate_only=request.validate_only),
+            lambda topics: self.state.topics.create(topics, alike, charge, validate_only=request.validate_only),
             request.timeout_ms,
         )
         return mapped(created, lambda rows: CreateTopicsResponse(topics=list(chain.from_iterable(rows))))
 
-    def delete_topics(self, request: DeleteTopicsRequest, version: int) -> Deferred[DeleteTopicsResponse]:
+    def delete_topics(
+        self, request: DeleteTopicsRequest, version: int, charge: Charge = free
+    ) -> Deferred[DeleteTopicsResponse]:
         if not self._config.delete_topic_enable:
             code = ErrorCode.TOPIC_DELETION_DISABLED if version >= 3 else ErrorCode.INVALID_REQUEST
             return failed(KafkaError(code, "Topics cannot be deleted: delete.topic.enable is false."))
         portions = self.state.topics.deletions_in_turns(request)
-        deleted = self.run_in_turns(portions, lambda asked: self.state.topics.delete(asked), request.timeout_ms)
+        deleted = self.run_in_turns(portions, lambda asked: self.state.topics.delete(asked, charge), request.timeout_ms)
         return mapped(deleted, lambda rows: DeleteTopicsResponse(responses=list(chain.from_iterable(rows))))
 
-    def create_partitions(self, request: CreatePartitionsRequest) -> Deferred[CreatePartitionsResponse]:
+    def create_partitions(
+        self, request: CreatePartitionsRequest, charge: Charge = free
+    ) -> Deferred[CreatePartitionsResponse]:
         try:
             portions = self.state.partitions.in_turns(request)
         except KafkaError as error:
             return failed(error)
         created = self.run_in_turns(
             portions,
-            lambda topics: self.state.partitions.create(topics, validate_only=request.validate_only),
+            lambda topics: self.state.partitions.create(topics, charge, validate_only=request.validate_only),
             request.timeout_ms,
         )
         return mapped(created, lambda rows: CreatePartitionsResponse(results=list(chain.from_iterable(rows))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from moldau import timeline
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
@@ -20,6 +20,14 @@ MAX_RECORDS: Final = 10_000
 TURN_RECORDS: Final = 100
 # A topic of its own costs as much as this many of its partitions: settings, placement, an answer.
 TOPIC_COST: Final = 6
+
+
+# Hears how many partitions are about to be created or deleted; KafkaError if that is more than whoever asks may now.
+Charge: TypeAlias = Callable[[int], None]
+
+
+def free(_partitions: int) -> None:
+    """For whom no quota holds."""
 
 
 class Decision(timeline.Decision[Message, R]):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from moldau.controller.assignment import checked_assignment, new_partition
 from moldau.controller.brokers import BrokerControl
-from moldau.controller.decision import MAX_RECORDS, TOPIC_COST, Decision, check_size, turns
+from moldau.controller.decision import MAX_RECORDS, TOPIC_COST, Charge, Decision, check_size, turns
 from moldau.controller.leadership import LeadershipControl
 from moldau.controller.partition_index import PartitionKey
 from moldau.controller.placement import place_replicas
@@ -57,7 +57,7 @@ class PartitionControl:
         return additional if 0 < additional <= MAX_RECORDS else 0
 
     def create(
-        self, topics: Sequence[CreatePartitionsTopic], *, validate_only: bool
+        self, topics: Sequence[CreatePartitionsTopic], charge: Charge, *, validate_only: bool
     ) -> Work[Decision[list[CreatePartitionsTopicResult]]]:
         times = Counter(topic.name for topic in topics)
         records: list[Message] = []
@@ -68,7 +68,7 @@ class PartitionControl:
             try:
                 if times[topic.name] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, f"The request names the topic {topic.name!r} twice.")
-                records += yield from self._create(topic)
+                records += yield from self._create(topic, charge)
                 results[topic.name] = CreatePartitionsTopicResult(name=topic.name)
             except KafkaError as error:
                 results[topic.name] = CreatePartitionsTopicResult(
@@ -76,7 +76,7 @@ class PartitionControl:
                 )
         return Decision([] if validate_only else records, list(results.values()))
 
-    def _create(self, wanted: CreatePartitionsTopic) -> Work[list[PartitionRecord]]:
+    def _create(self, wanted: CreatePartitionsTopic, charge: Charge) -> Work[list[PartitionRecord]]:
         topic = self._topics.get(wanted.name)
         if topic is None:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic {wanted.name!r}.")
@@ -107,6 +107,7 @@ class PartitionControl:
         for some in pieces(enumerate(states, present)):
             records += [state.to_record(topic.id, index) for index, state in some]
             yield
+        charge(additional)
         return records
 
     # -------------------------------------------------------------------------------------------------- in-sync set

@@ -9,7 +9,7 @@ from moldau.config.description import Description
 from moldau.controller.assignment import checked_assignment, new_partition
 from moldau.controller.brokers import BrokerControl
 from moldau.controller.configs import ConfigControl
-from moldau.controller.decision import TOPIC_COST, Decision, check_size, turns
+from moldau.controller.decision import TOPIC_COST, Charge, Decision, check_size, turns
 from moldau.controller.partition_index import PartitionIndex, PartitionKey
 from moldau.controller.placement import place_replicas
 from moldau.errors import ErrorCode, KafkaError
@@ -84,10 +84,10 @@ class TopicControl:
         return turns(request.topics, lambda topic: topic.name, lambda topic: TOPIC_COST + self._count(topic))
 
     def create(
-        self, topics: Sequence[CreatableTopic], alike: dict[str, str], *, validate_only: bool
+        self, topics: Sequence[CreatableTopic], alike: dict[str, str], charge: Charge, *, validate_only: bool
     ) -> Work[Decision[list[CreatableTopicResult]]]:
         """Topics stand alone: one that is refused does not stop the others. `alike` remembers the names of the request,
-        which could collide with each other."""
+        which could collide with each other; `charge` hears of each topic that nothing else speaks against."""
         twice = _repeated(topic.name for topic in topics)
         records: list[Message] = []
         results: dict[str, CreatableTopicResult] = {}
@@ -98,7 +98,7 @@ class TopicControl:
                 if topic.name in twice:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, f"The request names the topic {topic.name!r} twice.")
                 self._check_name(topic.name, alike)
-                made, results[topic.name] = yield from self._create(topic)
+                made, results[topic.name] = yield from self._create(topic, charge)
                 records += made
             except KafkaError as error:
                 results[topic.name] = CreatableTopicResult(
@@ -131,10 +131,11 @@ class TopicControl:
             )
         alike[key] = name
 
-    def _create(self, topic: CreatableTopic) -> Work[tuple[list[Message], CreatableTopicResult]]:
+    def _create(self, topic: CreatableTopic, charge: Charge) -> Work[tuple[list[Message], CreatableTopicResult]]:
         settings: Mapping[str, str | None] = {config.name: config.value for config in topic.configs}
         config_records = self._configs.check_new_topic(topic.name, settings)
         partitions = yield from (self._assigned(topic) if topic.assignments else self._placed(topic))
+        charge(len(partitions))
         topic_id = self._new_id()
         # Settings come before partitions: who opens a partition must know them.
         records: list[Message] = [TopicRecord(name=topic.name, topic_id=topic_id), *config_records]
@@ -222,7 +223,7 @@ class TopicControl:
 
         return turns(asked, topic_of, lambda state: 1)
 
-    def delete(self, asked: Sequence[DeleteTopicState]) -> Decision[list[DeletableTopicResult]]:
+    def delete(self, asked: Sequence[DeleteTopicState], charge: Charge) -> Decision[list[DeletableTopicResult]]:
         names = [topic.name for topic in asked if topic.name is not None and topic.topic_id == ZERO_UUID]
         ids = [topic.topic_id for topic in asked if topic.name is None]
         results = [
@@ -235,11 +236,12 @@ class TopicControl:
         given = set(ids)
         by_both = {i for name in names if name not in twice_names and (i := self._ids.get(name)) in given} - twice_ids
         records: list[Message] = []
-        results += [self._delete_by_id(i, i in twice_ids, records) for i in dict.fromkeys(ids) if i not in by_both]
-        results += [self._delete_by_name(n, n in twice_names, records, given) for n in dict.fromkeys(names)]
+        removal = _Removal(records, charge)
+        results += [self._delete_by_id(i, i in twice_ids, removal) for i in dict.fromkeys(ids) if i not in by_both]
+        results += [self._delete_by_name(n, n in twice_names, removal, given) for n in dict.fromkeys(names)]
         return Decision(records, results)
 
-    def _delete_by_id(self, topic_id: Uuid, twice: bool, records: list[Message]) -> DeletableTopicResult:
+    def _delete_by_id(self, topic_id: Uuid, twice: bool, removal: _Removal) -> DeletableTopicResult:
         if topic_id == ZERO_UUID:
             return _deletion(None, topic_id, _invalid("A topic is given with neither name nor id."))
         if twice:
@@ -247,11 +249,10 @@ class TopicControl:
         topic = self._topics.get(topic_id)
         if topic is None:
             return _deletion(None, topic_id, KafkaError(ErrorCode.UNKNOWN_TOPIC_ID))
-        records.append(RemoveTopicRecord(topic_id=topic_id))
-        return _deletion(topic.name, topic_id, None)
+        return removal.of(topic)
 
     def _delete_by_name(
-        self, name: str, twice: bool, records: list[Message], given: Container[Uuid]
+        self, name: str, twice: bool, removal: _Removal, given: Container[Uuid]
     ) -> DeletableTopicResult:
         if twice:
             return _deletion(name, ZERO_UUID, _invalid(f"The request names the topic {name!r} twice."))
@@ -262,8 +263,7 @@ class TopicControl:
             )
         if topic_id in given:
             return _deletion(name, topic_id, _invalid(f"The topic {name!r} is also given by its id."))
-        records.append(RemoveTopicRecord(topic_id=topic_id))
-        return _deletion(name, topic_id, None)
+        return removal.of(self._topics[topic_id])
 
     # ------------------------------------------------------------------------------------------------------ replay
 
@@ -319,6 +319,22 @@ class TopicControl:
         if topic is None:
             raise MetadataError(f"the metadata log changes the topic {uuid_to_text(topic_id)}, which does not exist")
         return topic
+
+
+class _Removal:
+    """Of the topics of one request."""
+
+    def __init__(self, records: list[Message], charge: Charge) -> None:
+        self._records = records
+        self._charge = charge
+
+    def of(self, topic: Topic) -> DeletableTopicResult:
+        try:
+            self._charge(len(topic.partitions))
+        except KafkaError as refusal:
+            return _deletion(topic.name, topic.id, refusal)
+        self._records.append(RemoveTopicRecord(topic_id=topic.id))
+        return _deletion(topic.name, topic.id, None)
 
 
 def _repeated(items: Iterator[str] | list[str] | list[Uuid]) -> set[str | Uuid]:

@@ -37,6 +37,8 @@ _MEASURED: Final = frozenset({PRODUCE_RATE, FETCH_RATE, REQUEST_PERCENTAGE})
 _OF_BROKERS: Final = frozenset({ApiKey.WRITE_TXN_MARKERS, ApiKey.ENVELOPE})
 # The longest wait that an answer can tell.
 _LONGEST_MS: Final = 2**31 - 1
+# Fetches that bring what is allowed in a sample.
+_FETCHES_A_SAMPLE: Final = 4
 # Names are chosen by clients: when so many are known, those that nothing was heard of lately are forgotten.
 _MOST_KNOWN: Final = 10_000
 
@@ -85,9 +87,10 @@ class ClientQuotas:
         return min(round(wait * 1000), _LONGEST_MS)
 
     def most_fetched(self, connection: Connection, asked: int) -> int:
-        """Bytes a fetch may bring: no more than is allowed in a sample, or what follows would wait for long."""
+        """Bytes a fetch may bring: no more than is allowed in a part of a sample. So much may be above the bound at any
+        time, and what follows waits for it."""
         limit = self.limits.of_client(FETCH_RATE, connection.principal.name, connection.client_id or "")
-        return asked if limit is None else min(asked, max(1, int(limit.bound * self._seconds)))
+        return asked if limit is None else min(asked, max(1, int(limit.bound * self._seconds / _FETCHES_A_SAMPLE)))
 
     def _use(self, kind: str, connection: Connection, value: float) -> float:
         limit = self.limits.of_client(kind, connection.principal.name, connection.client_id or "")
@@ -137,17 +140,21 @@ class Mutations:
         self._burst = burst
         self._now = now
         self._strict = strict
+        self._refused = False
 
     @property
     def throttle_ms(self) -> int:
+        """Who knows the error waits for what he was refused, and not for what he got."""
+        if self._strict and not self._refused:
+            return 0
         return min(round(self._bucket.wait(self._bound, self._burst, self._now()) * 1000), _LONGEST_MS)
 
-    def admit(self, partitions: int) -> bool:
+    def charge(self, partitions: int) -> None:
         now = self._now()
         if self._strict and self._bucket.wait(self._bound, self._burst, now) > 0:
-            return False
+            self._refused = True
+            raise EXCEEDED
         self._bucket.take(partitions, self._bound, self._burst, now)
-        return True
 
 
 def quotas_of(config: BrokerConfig, clock: Clock) -> ClientQuotas:

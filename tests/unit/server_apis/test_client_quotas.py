@@ -136,7 +136,7 @@ def test_he_is_not_listened_to_meanwhile(node: InProcessNode) -> None:
     assert not other.paused
 
 
-def test_who_fetches_too_much_waits_and_gets_no_more_than_a_sample(node: InProcessNode, clock: Clock) -> None:
+def test_who_fetches_too_much_waits_and_gets_a_batch_all_the_same(node: InProcessNode, clock: Clock) -> None:
     node.create_topic("rivers")
     for _ in range(40):
         produce(node, "rivers", 1_000)
@@ -167,6 +167,14 @@ def test_who_has_said_to_be_a_broker_is_held_to_what_he_produces(node: InProcess
     assert wire.paused
 
 
+def test_a_fetch_brings_a_quarter_of_what_is_allowed_in_a_second(node: InProcessNode) -> None:
+    node.create_topic("rivers")
+    for _ in range(40):
+        produce(node, "rivers", 1_000)
+    limit(node, {"client-id": "test"}, consumer_byte_rate=20_000)
+    assert 3_000 < fetched(fetch(node, "rivers")) <= 5_000
+
+
 def test_who_costs_too_much_time_waits_no_longer_than_a_sample(node: InProcessNode) -> None:
     limit(node, {"client-id": "test"}, request_percentage=0.000001)
     answer = node.ask(MetadataRequest(topics=[]), 9, MetadataResponse)
@@ -189,7 +197,8 @@ def test_changes_are_refused_when_they_are_used_up_and_come_back(node: InProcess
     clock.now += 8.9
     assert create(node, 6, b=1)[0] == {"b": EXCEEDED}
     clock.now += 0.1
-    assert create(node, 6, b=1) == ({"b": 0}, 1000)
+    # Who was given what he asked for waits for nothing.
+    assert create(node, 6, b=1) == ({"b": 0}, 0)
     delete = DeleteTopicsRequest(topics=[DeleteTopicState(name="b")], timeout_ms=5000)
     assert node.ask(delete, 6, DeleteTopicsResponse).responses[0].error_code == EXCEEDED
     more = CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="b", count=3, assignments=None)], timeout_ms=5000)
@@ -198,6 +207,26 @@ def test_changes_are_refused_when_they_are_used_up_and_come_back(node: InProcess
     assert node.ask(more, 3, CreatePartitionsResponse).results[0].error_code == 0
     clock.now += 2
     assert node.ask(delete, 6, DeleteTopicsResponse).responses[0].error_code == 0
+
+
+def test_what_is_refused_for_another_reason_uses_up_nothing(node: InProcessNode) -> None:
+    node.create_topic("a", 20)
+    limit(node, {"user": "ANONYMOUS"}, controller_mutation_rate=1)
+    exists, invalid, unknown = 36, 37, 3
+    assert create(node, 6, a=20) == ({"a": exists}, 0)
+    more = CreatePartitionsRequest(
+        topics=[CreatePartitionsTopic(name="a", count=19, assignments=None)], timeout_ms=5000
+    )
+    answer = node.ask(more, 3, CreatePartitionsResponse)
+    assert (answer.results[0].error_code, answer.throttle_time_ms) == (invalid, 0)
+    delete = DeleteTopicsRequest(topics=[DeleteTopicState(name="b")], timeout_ms=5000)
+    assert node.ask(delete, 6, DeleteTopicsResponse).responses[0].error_code == unknown
+    # All that is saved up is still there; what is only tried needs none of it.
+    assert create(node, 6, c=20) == ({"c": 0}, 0)
+    assert create(node, 6, d=1) == ({"d": EXCEEDED}, 9000)
+    asked = [CreatableTopic(name="d", num_partitions=1, replication_factor=1)]
+    tried = CreateTopicsRequest(topics=asked, timeout_ms=5000, validate_only=True)
+    assert node.ask(tried, 6, CreateTopicsResponse).topics[0].error_code == 0
 
 
 def test_who_does_not_know_the_error_is_served_and_waits_afterwards(node: InProcessNode) -> None:

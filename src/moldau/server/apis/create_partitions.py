@@ -10,7 +10,6 @@ from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
-    CreatePartitionsTopic,
     CreatePartitionsTopicResult,
 )
 from moldau.security.acl import Operation
@@ -18,8 +17,11 @@ from moldau.server.apis.forwarding import controller_of
 from moldau.server.authorization import TOPIC, Denied, named_once, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
-from moldau.server.mutation_quotas import metered
+from moldau.server.mutation_quotas import charged
 from moldau.server.parts import Parts
+
+# The first version whose clients know that changes may be throttled.
+_KNOWS_QUOTAS: Final = 3
 
 
 def create_partitions(context: RequestContext, request: CreatePartitionsRequest) -> Deferred[CreatePartitionsResponse]:
@@ -28,15 +30,24 @@ def create_partitions(context: RequestContext, request: CreatePartitionsRequest)
     once = named_once(topic.name for topic in request.topics) if denied else ()
     refused = [topic.name for topic in request.topics if topic.name in once and topic.name in denied]
     if not refused:
-        return controller_of(context).create_partitions(request)
+        return _created(context, request)
     rows = error_response(
         request.changed(topics=[topic for topic in request.topics if topic.name in refused]),
         context.version,
         refusal(TOPIC),
     ).results
     allowed = request.changed(topics=[topic for topic in request.topics if topic.name not in refused])
-    created = controller_of(context).create_partitions(allowed)
-    return mapped(created, lambda response: response.changed(results=[*response.results, *rows]))
+    return mapped(_created(context, allowed), lambda response: response.changed(results=[*response.results, *rows]))
+
+
+def _created(context: RequestContext, request: CreatePartitionsRequest) -> Deferred[CreatePartitionsResponse]:
+    controller = controller_of(context)
+    return charged(
+        context,
+        _KNOWS_QUOTAS,
+        lambda charge: controller.create_partitions(request, charge),
+        in_earnest=not request.validate_only,
+    )
 
 
 def error_response(request: CreatePartitionsRequest, version: int, error: KafkaError) -> CreatePartitionsResponse:
@@ -48,20 +59,10 @@ def error_response(request: CreatePartitionsRequest, version: int, error: KafkaE
     )
 
 
-def _partitions(context: RequestContext, topic: CreatePartitionsTopic) -> int:
-    """How many more there are to be."""
-    known = context.services.metadata.image.topics.get(topic.name)
-    return 0 if known is None else max(0, topic.count - len(known.partitions))
-
-
-CREATE_PARTITIONS: Final = metered(
-    Api(
-        ApiKey.CREATE_PARTITIONS,
-        CreatePartitionsRequest,
-        create_partitions,
-        error_response,
-        parts=(Parts(("topics",), ("results",), unique=("name",), size=50),),
-    ),
-    strict_since=3,
-    count=_partitions,
+CREATE_PARTITIONS: Final = Api(
+    ApiKey.CREATE_PARTITIONS,
+    CreatePartitionsRequest,
+    create_partitions,
+    error_response,
+    parts=(Parts(("topics",), ("results",), unique=("name",), size=50),),
 )

@@ -13,7 +13,6 @@ from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata import topic_name
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.create_topics import (
-    CreatableTopic,
     CreatableTopicResult,
     CreateTopicsRequest,
     CreateTopicsResponse,
@@ -23,14 +22,16 @@ from moldau.server.apis.forwarding import controller_of
 from moldau.server.authorization import TOPIC, Denied, cluster_allowed, named_once, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
-from moldau.server.mutation_quotas import metered
+from moldau.server.mutation_quotas import charged
 from moldau.server.parts import Parts
+
+# The first version whose clients know that changes may be throttled.
+_KNOWS_QUOTAS: Final = 6
 
 
 def create_topics(context: RequestContext, request: CreateTopicsRequest) -> Deferred[CreateTopicsResponse]:
-    controller = controller_of(context)
     if context.services.authorization is None:
-        return controller.create_topics(request)
+        return _created(context, request)
     refused: set[str] = set()
     if not cluster_allowed(context, Operation.CREATE, quiet=True):
         # What is named twice, or never can be created, is refused for that.
@@ -42,14 +43,23 @@ def create_topics(context: RequestContext, request: CreateTopicsRequest) -> Defe
         refusal(TOPIC),
     ).topics
     hidden = Denied(context, Operation.DESCRIBE_CONFIGS, TOPIC, quiet=True)
-    created = controller.create_topics(
-        request.changed(topics=[topic for topic in request.topics if topic.name not in refused])
-    )
+    allowed = request.changed(topics=[topic for topic in request.topics if topic.name not in refused])
+    created = _created(context, allowed)
     return mapped(
         created,
         lambda response: response.changed(
             topics=[*(_without_settings(topic) if topic.name in hidden else topic for topic in response.topics), *rows]
         ),
+    )
+
+
+def _created(context: RequestContext, request: CreateTopicsRequest) -> Deferred[CreateTopicsResponse]:
+    controller = controller_of(context)
+    return charged(
+        context,
+        _KNOWS_QUOTAS,
+        lambda charge: controller.create_topics(request, charge),
+        in_earnest=not request.validate_only,
     )
 
 
@@ -67,20 +77,10 @@ def error_response(request: CreateTopicsRequest, version: int, error: KafkaError
     )
 
 
-def _partitions(context: RequestContext, topic: CreatableTopic) -> int:
-    if topic.assignments or topic.num_partitions != -1:
-        return len(topic.assignments) or max(0, topic.num_partitions)
-    return context.services.config.num_partitions
-
-
-CREATE_TOPICS: Final = metered(
-    Api(
-        ApiKey.CREATE_TOPICS,
-        CreateTopicsRequest,
-        create_topics,
-        error_response,
-        parts=(Parts(("topics",), ("topics",), unique=("name",), size=50),),
-    ),
-    strict_since=6,
-    count=_partitions,
+CREATE_TOPICS: Final = Api(
+    ApiKey.CREATE_TOPICS,
+    CreateTopicsRequest,
+    create_topics,
+    error_response,
+    parts=(Parts(("topics",), ("topics",), unique=("name",), size=50),),
 )

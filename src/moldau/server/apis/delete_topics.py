@@ -15,25 +15,30 @@ from moldau.protocol.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
-    DeleteTopicState,
 )
 from moldau.security.acl import Operation
 from moldau.server.apis.forwarding import controller_of
 from moldau.server.authorization import TOPIC, Denied, cluster_allowed, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
-from moldau.server.mutation_quotas import metered
+from moldau.server.mutation_quotas import charged
 from moldau.server.parts import Parts
 from moldau.types import ZERO_UUID, Uuid
 
+# The first version whose clients know that changes may be throttled.
+_KNOWS_QUOTAS: Final = 5
+
 
 def delete_topics(context: RequestContext, request: DeleteTopicsRequest) -> Deferred[DeleteTopicsResponse]:
-    controller = controller_of(context)
     if context.services.authorization is None or cluster_allowed(context, Operation.DELETE, quiet=True):
-        return controller.delete_topics(request, context.version)
+        return _deleted(context, request)
     allowed, rows = _allowed(context, request)
-    deleted = controller.delete_topics(allowed, context.version)
-    return mapped(deleted, lambda response: response.changed(responses=[*response.responses, *rows]))
+    return mapped(_deleted(context, allowed), lambda response: response.changed(responses=[*response.responses, *rows]))
+
+
+def _deleted(context: RequestContext, request: DeleteTopicsRequest) -> Deferred[DeleteTopicsResponse]:
+    controller = controller_of(context)
+    return charged(context, _KNOWS_QUOTAS, lambda charge: controller.delete_topics(request, context.version, charge))
 
 
 def _allowed(
@@ -76,26 +81,13 @@ def error_response(request: DeleteTopicsRequest, version: int, error: KafkaError
     )
 
 
-def _partitions(context: RequestContext, asked: DeleteTopicState | str) -> int:
-    topics = context.services.metadata.image.topics
-    if isinstance(asked, str):
-        known = topics.get(asked)
-    else:
-        known = topics.by_id(asked.topic_id) if asked.name is None else topics.get(asked.name)
-    return 0 if known is None else len(known.partitions)
-
-
-DELETE_TOPICS: Final = metered(
-    Api(
-        ApiKey.DELETE_TOPICS,
-        DeleteTopicsRequest,
-        delete_topics,
-        error_response,
-        parts=(
-            Parts(("topics",), ("responses",), unique=("name", "topic_id")),
-            Parts(("topic_names",), ("responses",), unique=("name",)),
-        ),
+DELETE_TOPICS: Final = Api(
+    ApiKey.DELETE_TOPICS,
+    DeleteTopicsRequest,
+    delete_topics,
+    error_response,
+    parts=(
+        Parts(("topics",), ("responses",), unique=("name", "topic_id")),
+        Parts(("topic_names",), ("responses",), unique=("name",)),
     ),
-    strict_since=5,
-    count=_partitions,
 )
