@@ -6,11 +6,18 @@ import re
 import urllib.error
 import urllib.request
 from collections import defaultdict
+from pathlib import Path
 
 _SAMPLE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)")
 _LABEL = re.compile(r'([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"')
 
 Samples = dict[str, list[tuple[dict[str, str], float]]]
+
+
+def metrics_address(log: Path) -> str:
+    told = re.search(r"metrics at http://(\S+)/metrics", log.read_text())
+    assert told is not None, "the log does not tell where the metrics are"
+    return told[1]
 
 
 def get(address: str, path: str, **headers: str) -> tuple[int, str, dict[str, str]]:

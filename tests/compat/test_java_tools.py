@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from java_tools import ApacheKafka, KafkaTools, find_libs, read_as_group, write_records
 from node_process import MOLDAU, NodeProcess, StartNode
+from scraping import metrics_address, scrape, value
 
 CLUSTER_ID = "UJGknZGyd0ra95Lz8JamMg"
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -166,6 +167,37 @@ def test_the_tools_that_look_at_the_cluster(
     assert len(producers.strip().splitlines()) == 2
     hanging = tools.run("TransactionsCommand", *at, "find-hanging", "--broker-id", "1")
     assert transaction not in hanging
+
+
+def test_the_java_clients_push_their_metrics(tools: KafkaTools, start_node: StartNode) -> None:
+    node = start_node({"metrics.listener": "127.0.0.1:0"})
+    at = ("--bootstrap-server", node.bootstrap)
+    wanted = ("--metrics", "org.apache.kafka.", "--match", "client_software_name=apache-kafka-java")
+    tools.run("ClientMetricsCommand", *at, "--alter", "--name", "java", "--interval", "100", *wanted)
+    assert tools.run("ClientMetricsCommand", *at, "--list").split() == ["java"]
+    described = tools.run("ClientMetricsCommand", *at, "--describe", "--name", "java")
+    assert "interval.ms=100" in described
+    assert "match=client_software_name=apache-kafka-java" in described
+    refused = tools.refused("ClientMetricsCommand", *at, "--alter", "--name", "java", "--interval", "99")
+    assert "interval.ms cannot be '99'" in refused
+
+    write_records(tools, node.bootstrap, "rivers", 2000, "client.id=writer", "compression.type=lz4")
+    for protocol in ("classic", "consumer"):
+        read_as_group(tools, node.bootstrap, "rivers", protocol, 2000, protocol)
+    samples = scrape(metrics_address(node.log))
+    # They say good-bye with their last numbers, which may be from before they have finished.
+    assert 0 <= value(samples, "kafka_client_producer_record_send_total", client_id="writer") <= 2000
+    read = {
+        labels["group_id"]: number
+        for labels, number in samples["kafka_client_consumer_fetch_manager_records_consumed_total"]
+        if "topic" not in labels
+    }
+    assert read.keys() == {"classic", "consumer"}
+    assert all(0 <= number <= 2000 for number in read.values())
+    assert value(samples, "kafka_server_client_metrics_plugin_error_count_total") == 0
+
+    tools.run("ClientMetricsCommand", *at, "--delete", "--name", "java")
+    assert tools.run("ClientMetricsCommand", *at, "--list").split() == []
 
 
 def test_the_java_clients(tools: KafkaTools, bootstrap: str) -> None:

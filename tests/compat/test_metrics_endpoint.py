@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import gzip
-import re
 import socket
 from pathlib import Path
 
 import pytest
 from node_process import StartNode
 from patience import wait_until
-from scraping import get, parse, scrape, value
+from scraping import get, metrics_address, parse, scrape, value
 
 from moldau import KafkaAdminClient, KafkaProducer
 from moldau.admin import NewTopic
 from moldau.testing import Cluster
 
 pytestmark = pytest.mark.ours_only("Apache Kafka has no such endpoint")
-
-
-def metrics_address(log: Path) -> str:
-    told = re.search(r"metrics at http://(\S+)/metrics", log.read_text())
-    assert told is not None, "the log does not tell where the metrics are"
-    return told[1]
 
 
 def test_a_node_tells_of_itself(start_node: StartNode):

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from moldau.config.definition import Setting
 
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z0-9_.]+)\s*(\+|-)?=(.*)", re.DOTALL)
+# What has settings, and the word for one of it.
+_SCOPES = {"topics": "topic", "groups": "group", "client_metrics": "client metrics", "brokers": "broker"}
 _OPERATIONS = {None: "SET", "+": "APPEND", "-": "SUBTRACT"}
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.description = "Show and change the settings of topics and brokers, and explain the settings there are."
+    parser.description = (
+        "Show and change settings of topics, groups, client metrics and brokers, and explain what there is."
+    )
     commands = add_subcommands(parser)
     _configure_describe(commands)
     _configure_set(commands)
@@ -33,6 +37,10 @@ def configure(parser: ArgumentParser) -> None:
 def _add_resource(parser: ArgumentParser, *, required: bool) -> None:
     group = parser.add_mutually_exclusive_group(required=required)
     group.add_argument("--topic", metavar="NAME", help="the settings of a topic")
+    group.add_argument("--group", metavar="NAME", help="the settings of a group of consumers, share or streams")
+    group.add_argument(
+        "--client-metrics", metavar="NAME", help="a subscription: which clients push which of their metrics, how often"
+    )
     group.add_argument("--broker", metavar="ID", help="the settings of one broker")
     group.add_argument(
         "--all-brokers", action="store_true", help="what all brokers have in common, stored in the cluster"
@@ -44,6 +52,10 @@ def _resource(options: Namespace) -> ConfigResource | None:
 
     if options.topic is not None:
         return ConfigResource(ResourceType.TOPIC, options.topic)
+    if options.group is not None:
+        return ConfigResource(ResourceType.GROUP, options.group)
+    if options.client_metrics is not None:
+        return ConfigResource(ResourceType.CLIENT_METRICS, options.client_metrics)
     if options.broker is not None:
         return ConfigResource(ResourceType.BROKER, options.broker)
     return ConfigResource(ResourceType.BROKER, "") if options.all_brokers else None
@@ -57,7 +69,7 @@ def _configure_describe(commands: Any) -> None:
         commands,
         "describe",
         _describe,
-        "show settings and where their values come from; without a topic or broker, explain settings",
+        "show settings and where their values come from; without saying of what, explain settings",
         "examples:\n"
         "  moldau configs describe --topic rivers              what differs from the defaults\n"
         "  moldau configs describe --broker 1 --all            everything\n"
@@ -136,7 +148,8 @@ def _configure_set(commands: Any) -> None:
         "change settings",
         "examples:\n"
         "  moldau configs set --topic rivers retention.ms=3600000\n"
-        "  moldau configs set --topic rivers cleanup.policy+=compact     add to a list; -= takes away",
+        "  moldau configs set --topic rivers cleanup.policy+=compact     add to a list; -= takes away\n"
+        "  moldau configs set --client-metrics all metrics=* interval.ms=60000",
     )
     parser.add_argument("changes", metavar="NAME=VALUE", nargs="+", type=_change)
     _add_change_arguments(parser)
@@ -181,7 +194,7 @@ def _apply(options: Namespace, changes: Sequence[ConfigChange]) -> None:
 
     resource = _resource(options)
     if resource is None:
-        raise Failure("Give --topic, --broker or --all-brokers.")
+        raise Failure("Give --topic, --group, --client-metrics, --broker or --all-brokers.")
     with connect(options) as cluster:
         error = cluster.run(alter_configs({resource: changes}, validate_only=options.validate_only))[resource]
     if error is not None:
@@ -222,13 +235,15 @@ def _configure_list(commands: Any) -> None:
     parser.add_argument("pattern", metavar="PATTERN", nargs="?", default="", help="only names that contain this text")
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--topics", action="store_true", help="only settings of topics")
+    group.add_argument("--groups", action="store_true", help="only settings of groups")
+    group.add_argument("--client-metrics", action="store_true", help="only settings of client metrics")
     group.add_argument("--brokers", action="store_true", help="only settings of brokers")
     add_json(parser)
 
 
 def _list(options: Namespace) -> None:
-    topics, brokers = not options.brokers, not options.topics
-    found = [row for row in _known(topics=topics, brokers=brokers) if options.pattern in row[1].name]
+    chosen = [scope for scope in _SCOPES if getattr(options, scope)]
+    found = [row for row in _known(*chosen) if options.pattern in row[1].name]
     if options.json:
         print_json([_setting_json(scope, setting) for scope, setting in found])
     elif found:
@@ -243,22 +258,30 @@ def _list(options: Namespace) -> None:
         raise Failure(f"No setting contains {options.pattern!r}.")
 
 
-def _known(*, topics: bool, brokers: bool) -> list[tuple[str, Setting[Any]]]:
-    """Every setting with the word for what it belongs to, by name. Internal ones are for tests, not for people."""
+def _known(*scopes: str) -> list[tuple[str, Setting[Any]]]:
+    """Every setting, or those of some, with the word for what it belongs to, by name. Internal ones are for tests."""
     from moldau.config.broker import BROKER_SETTINGS
+    from moldau.config.client_metrics import CLIENT_METRICS_SETTINGS
+    from moldau.config.group import GROUP_SETTINGS
     from moldau.config.topic import TOPIC_SETTINGS
 
-    tables: list[tuple[str, Mapping[str, Setting[Any]]]] = []
-    if topics:
-        tables.append(("topic", TOPIC_SETTINGS))
-    if brokers:
-        tables.append(("broker", BROKER_SETTINGS))
-    rows = [(scope, setting) for scope, table in tables for setting in table.values() if not setting.internal]
+    tables: dict[str, Mapping[str, Setting[Any]]] = {
+        "topics": TOPIC_SETTINGS,
+        "groups": GROUP_SETTINGS,
+        "client_metrics": CLIENT_METRICS_SETTINGS,
+        "brokers": BROKER_SETTINGS,
+    }
+    rows = [
+        (word, setting)
+        for scope, word in _SCOPES.items()
+        for setting in tables[scope].values()
+        if not setting.internal and scope in (scopes or _SCOPES)
+    ]
     return sorted(rows, key=lambda row: (row[1].name, row[0]))
 
 
 def _explain(options: Namespace) -> None:
-    rows = _known(topics=True, brokers=True)
+    rows = _known()
     wanted = set(options.settings)
     missing = sorted(wanted - {setting.name for _, setting in rows})
     if missing:

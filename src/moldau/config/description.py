@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from moldau.config.alteration import is_sensitive, update_mode
 from moldau.config.broker import BROKER_SETTINGS, BrokerConfig, listener_setting
+from moldau.config.client_metrics import CLIENT_METRICS_SETTINGS
 from moldau.config.definition import ConfigError, Setting, UpdateMode
 from moldau.config.group import GROUP_SETTINGS
 from moldau.config.settings.log import LOG_SYNONYMS
@@ -118,6 +119,30 @@ def describe_group(
                 name=setting.name,
                 value=text,
                 source=synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG,
+                read_only=False,
+                sensitive=False,
+                synonyms=synonyms,
+                type=setting.kind.number,
+                documentation=setting.meaning,
+            )
+        )
+    return descriptions
+
+
+def describe_client_metrics(overrides: Mapping[str, str], names: Collection[str] | None = None) -> list[Description]:
+    """The settings of a subscription; one that nobody has set anything of has the defaults."""
+    descriptions = []
+    for setting in _chosen(CLIENT_METRICS_SETTINGS.values(), names):
+        default = Synonym(setting.name, setting.text(setting.default), ConfigSource.DEFAULT_CONFIG)
+        synonyms: tuple[Synonym, ...] = (default,)
+        if setting.name in overrides:
+            text = setting.text(setting.parse(overrides[setting.name]))
+            synonyms = (Synonym(setting.name, text, ConfigSource.CLIENT_METRICS_CONFIG), default)
+        descriptions.append(
+            Description(
+                name=setting.name,
+                value=synonyms[0].value,
+                source=synonyms[0].source,
                 read_only=False,
                 sensitive=False,
                 synonyms=synonyms,

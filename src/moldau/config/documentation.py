@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from moldau.config.client_metrics import CLIENT_METRICS_SETTINGS
 from moldau.config.definition import Setting, settings_of
 from moldau.config.group import GROUP_SETTINGS
 from moldau.config.settings.coordinator import CoordinatorSettings
@@ -68,6 +69,8 @@ def render() -> str:
         lines += _broker_table(settings_of(table).values())
     lines += ["", "## Group settings", ""]
     lines += _topic_table(GROUP_SETTINGS.values())
+    lines += ["", "## Settings of client metrics", ""]
+    lines += _topic_table(CLIENT_METRICS_SETTINGS.values())
     lines += ["", "## Accepted, without effect here", ""]
     lines += [
         f"Kafka has these {len(INERT)} settings; a file that contains them is accepted. When one of them is set to",

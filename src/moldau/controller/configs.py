@@ -1,4 +1,4 @@
-"""Dynamic settings of topics, brokers and groups.
+"""Dynamic settings of topics, brokers, groups and client metrics.
 
 A request changes several settings of several resources; each resource is all or nothing. Values are checked against
 the table of the resource's type before a record is written, so the log never holds a setting that cannot be applied.
@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from moldau.config.alteration import Operation, changed, incremental_changes, replacing_changes
 from moldau.config.broker import BROKER_SETTINGS, BrokerConfig
+from moldau.config.client_metrics import CLIENT_METRICS_SETTINGS, client_metrics_config
 from moldau.config.definition import ConfigError, Setting
 from moldau.config.description import Description, Dynamic, describe_topic
 from moldau.config.group import GROUP_SETTINGS, group_config
@@ -181,6 +182,9 @@ class ConfigControl:
                 group_config(self.broker, settings)
             except ConfigError as error:
                 raise _invalid(error) from None
+        elif resource.type == ResourceType.CLIENT_METRICS:
+            check_subscription_name(resource.name)
+            client_metrics_config(settings)
         else:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Settings of {describe(resource.type)} are not supported.")
         if not is_new:
@@ -251,10 +255,20 @@ def check_group_name(name: str) -> None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "There are no settings for all groups: name one.")
 
 
+def check_subscription_name(name: str) -> None:
+    if not name:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "A subscription to client metrics has a name.")
+
+
+_TABLES: Final[Mapping[int, Mapping[str, Setting[Any]]]] = {
+    ResourceType.TOPIC: TOPIC_SETTINGS,
+    ResourceType.GROUP: GROUP_SETTINGS,
+    ResourceType.CLIENT_METRICS: CLIENT_METRICS_SETTINGS,
+}
+
+
 def _table(resource: ConfigResource) -> Mapping[str, Setting[Any]]:
-    if resource.type == ResourceType.TOPIC:
-        return TOPIC_SETTINGS
-    return GROUP_SETTINGS if resource.type == ResourceType.GROUP else BROKER_SETTINGS
+    return _TABLES.get(resource.type, BROKER_SETTINGS)
 
 
 def _check_broker_name(name: str) -> None:

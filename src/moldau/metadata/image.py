@@ -123,6 +123,9 @@ class ConfigsImage(NamedTuple):
     def group(self, name: str) -> Mapping[str, str]:
         return self.of(ResourceType.GROUP, name)
 
+    def client_metrics(self, name: str) -> Mapping[str, str]:
+        return self.of(ResourceType.CLIENT_METRICS, name)
+
 
 class FeaturesImage(Mapping[str, int]):
     """The finalized level of every feature that is switched on."""

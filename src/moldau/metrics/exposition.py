@@ -46,8 +46,8 @@ def labels(**values: object) -> str:
     return ",".join(f'{name}="{_escaped(str(value))}"' for name, value in values.items())
 
 
-def render(families: Iterable[Family], *, openmetrics: bool = False) -> Work[list[bytes]]:
-    """All of them, in pieces."""
+def render(families: Iterable[Family | None], *, openmetrics: bool = False) -> Work[list[bytes]]:
+    """All of them, in pieces. None among them is a place to pause."""
     pieces: list[bytes] = []
     lines: list[str] = []
     for line in _lines(families, openmetrics):
@@ -65,8 +65,12 @@ def render(families: Iterable[Family], *, openmetrics: bool = False) -> Work[lis
     return pieces
 
 
-def _lines(families: Iterable[Family], openmetrics: bool) -> Iterator[str | None]:
-    for name, kind, documentation, samples in families:
+def _lines(families: Iterable[Family | None], openmetrics: bool) -> Iterator[str | None]:
+    for one in families:
+        if one is None:
+            yield None
+            continue
+        name, kind, documentation, samples = one
         # OpenMetrics names the family without what all its samples end with.
         family = name.removesuffix(_TOTAL) if openmetrics and kind is COUNTER else name
         begun = False

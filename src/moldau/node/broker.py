@@ -30,6 +30,7 @@ from moldau.server.housekeeping import Housekeeping
 from moldau.server.internal_topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from moldau.server.other_brokers import OtherBrokers
 from moldau.server.share.persister import SharePersister
+from moldau.server.telemetry.client_metrics import ClientMetrics
 from moldau.server.txn_markers import TransactionMarkers
 from moldau.server.txn_partitions import TransactionPartitions
 from moldau.slicing import Work
@@ -145,6 +146,7 @@ class Broker:
         services.transaction_markers = self.transaction_markers
         services.share_states, services.share_persister = self.share_states, self.share_persister
         services.transaction_partitions = TransactionPartitions(self.transactions, config, loop, brokers)
+        services.client_metrics = ClientMetrics(runtime, slicer)
         services.log_moves = LogMoves(lambda: services.config, self.replicas, logs, self.cleaner.busy, runtime)
 
     def _allocate_producer_ids(self) -> Deferred[ProducerIdBlock]:

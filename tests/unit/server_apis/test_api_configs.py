@@ -117,7 +117,7 @@ def test_this_broker_and_all_brokers(world: ApiWorld) -> None:
         (BROKER, "2", ErrorCode.INVALID_REQUEST),
         (BROKER, "x", ErrorCode.INVALID_REQUEST),
         (LOGGER, "", ErrorCode.INVALID_REQUEST),
-        (METRICS, "m", ErrorCode.INVALID_REQUEST),
+        (METRICS, "", ErrorCode.INVALID_REQUEST),
         (GROUP, "", ErrorCode.INVALID_REQUEST),
         (99, "?", ErrorCode.INVALID_REQUEST),
     ],
@@ -194,6 +194,8 @@ def test_dynamic_settings_of_a_broker(world: ApiWorld) -> None:
         (BROKER, "1", ("log.retention.ms", SET, None)),
         (TOPIC, "orders", ("retention.ms", SET, None)),
         (METRICS, "m", ("interval.ms", SET, "1")),
+        (METRICS, "m", ("no.such", SET, "1")),
+        (METRICS, "", ("interval.ms", SET, "1000")),
         (GROUP, "", ("consumer.session.timeout.ms", SET, "50000")),
     ],
 )
@@ -320,3 +322,29 @@ def test_a_groups_settings_stand_above_the_brokers(world: ApiWorld) -> None:
 )
 def test_a_group_may_not_be_set_beyond_the_brokers_limits(world: ApiWorld, change: tuple[str, int, str]) -> None:
     assert code(_alter(world, GROUP, "g", change)) is ErrorCode.INVALID_CONFIG
+
+
+# ----------------------------------------------------------------------------------------------------- client metrics
+
+
+def test_a_subscription_is_there_as_long_as_something_of_it_is_set(world: ApiWorld) -> None:
+    def listed(version: int, *types: int) -> list[str]:
+        request = ListConfigResourcesRequest(resource_types=list(types))
+        return [row.resource_name for row in world.call(LIST_CONFIG_RESOURCES, request, version).config_resources]
+
+    def shown() -> dict[str, tuple[str, int]]:
+        return {row.name: (row.value, row.config_source) for row in _describe(world, METRICS, "all").configs}
+
+    default, own = ConfigSource.DEFAULT_CONFIG, ConfigSource.CLIENT_METRICS_CONFIG
+    nothing = {"metrics": ("", default), "interval.ms": ("300000", default), "match": ("", default)}
+    assert (shown(), listed(0)) == (nothing, [])
+    changes = (("metrics", SET, "a.,b."), ("interval.ms", SET, "1000"), ("match", APPEND, "client_id=x.*"))
+    assert code(_alter(world, METRICS, "all", *changes)) is ErrorCode.NONE
+    assert (listed(0), listed(1, METRICS)) == (["all"], ["all"])
+    assert shown() == {"metrics": ("a.,b.", own), "interval.ms": ("1000", own), "match": ("client_id=x.*", own)}
+    assert code(_alter(world, METRICS, "all", ("match", APPEND, "client_id=("))) is ErrorCode.INVALID_CONFIG
+    (interval,) = _describe(world, METRICS, "all", "interval.ms", include_synonyms=True).configs
+    assert [(row.value, row.source) for row in interval.synonyms] == [("1000", own), ("300000", default)]
+    gone = [(name, DELETE, None) for name in nothing]
+    assert code(_alter(world, METRICS, "all", *gone)) is ErrorCode.NONE
+    assert (shown(), listed(0)) == (nothing, [])

@@ -27,6 +27,7 @@ EXPECTED = Path(__file__).with_name("authorization.txt")
 # What anybody may ask; and what nobody may who has not logged in, which is for test_api_delegation_tokens.
 OPEN_TO_ALL = {
     *(ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE),
+    *(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY),
     *(ApiKey.CREATE_DELEGATION_TOKEN, ApiKey.RENEW_DELEGATION_TOKEN),
     *(ApiKey.EXPIRE_DELEGATION_TOKEN, ApiKey.DESCRIBE_DELEGATION_TOKEN),
 }

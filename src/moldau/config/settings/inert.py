@@ -94,10 +94,6 @@ INERT: Final[tuple[Setting[Any], ...]] = (
         ("kafka.metrics.polling.interval.secs", INT, 10, at_least(1)),
     ),
     *_because(
-        "clients cannot push their metrics to this broker",
-        ("telemetry.max.bytes", INT, 1 << 20, at_least(1)),
-    ),
-    *_because(
         "classes of Java cannot run here",
         ("security.providers", _STRING, None),
         ("ssl.provider", _STRING, None, None, PER_BROKER),

@@ -71,6 +71,10 @@ class NetworkSettings:
         "in the log. Nowhere if it is empty. There is neither a login nor TLS: keep it to loopback or to a network of "
         "your own.")
 
+    telemetry_max_bytes = Setting("telemetry.max.bytes", INT, 1 << 20, at_least(1), LOW,
+        "How many bytes of metrics a client may push at a time, packed. Unpacked they may be 16 times as many, and 32 "
+        "MiB.")
+
     socket_send_buffer_bytes = Setting("socket.send.buffer.bytes", INT, 100 << 10, None, HIGH,
         "The send buffer of a connection (SO_SNDBUF); -1 leaves it to the operating system.")
     socket_receive_buffer_bytes = Setting("socket.receive.buffer.bytes", INT, 100 << 10, None, HIGH,

@@ -15,7 +15,7 @@ from moldau import __version__
 from moldau.deferred import Deferred
 from moldau.links.addresses import Address, parse_address
 from moldau.metrics.exposition import OPENMETRICS, PROMETHEUS, Family, gauge, render
-from moldau.node.monitoring import cluster, connections, coordinators, machine, partitions
+from moldau.node.monitoring import clients, cluster, connections, coordinators, machine, partitions
 from moldau.node.monitoring.readiness import why_not_ready
 from moldau.server.http_listener import Asked, HttpListener, Page, text
 from moldau.slicing import Work
@@ -83,7 +83,7 @@ class Monitoring:
             pieces = yield from _packed(pieces)
         return Page(200, OPENMETRICS if openmetrics else PROMETHEUS, pieces, "gzip" if packed else None)
 
-    def _families(self) -> Iterator[Family]:
+    def _families(self) -> Iterator[Family | None]:
         node = self._node
         state = "What the broker is doing: 1 starting, 2 opening logs, 3 running, 6 stopping."
         yield gauge("kafka_server_kafkaserver_brokerstate", state, self._state())
@@ -99,6 +99,7 @@ class Monitoring:
             yield from coordinators.of_groups(broker.groups)
             yield from coordinators.of_transactions(broker.transactions, self._runtime.clock.now_ms())
             yield from partitions.families(broker.replicas, node.logs)
+            yield from clients.families(node.services.client_metrics)
 
     def _state(self) -> int:
         node = self._node

@@ -14,7 +14,14 @@ from moldau.config.alteration import changed, check_node, incremental_changes
 from moldau.config.broker import BROKER_SETTINGS
 from moldau.config.definition import ConfigError
 from moldau.config.listeners import SecurityProtocol
-from moldau.controller.configs import Change, Outcome, ResourceChange, check_group_name, describe
+from moldau.controller.configs import (
+    Change,
+    Outcome,
+    ResourceChange,
+    check_group_name,
+    check_subscription_name,
+    describe,
+)
 from moldau.deferred import Deferred, chained, gather, mapped, recovered
 from moldau.errors import ErrorCode, KafkaError, error_code
 from moldau.metadata.image import ConfigResource, ResourceType
@@ -68,6 +75,8 @@ def check_resource(
             return services.tls.check(config, [change.name for change in changes])
     elif resource.type == ResourceType.GROUP:
         check_group_name(resource.name)
+    elif resource.type == ResourceType.CLIENT_METRICS:
+        check_subscription_name(resource.name)
     elif resource.type != ResourceType.TOPIC:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Settings of {describe(resource.type)} cannot be changed.")
     return None
@@ -111,7 +120,7 @@ def check_at_controller(resource: ConfigResource) -> None:
     if resource.type == ResourceType.BROKER:
         if resource.name and not (resource.name.isascii() and resource.name.isdigit()):
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{resource.name!r} is no id of a broker.")
-    elif resource.type not in (ResourceType.TOPIC, ResourceType.GROUP):
+    elif resource.type not in (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLIENT_METRICS):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Settings of {describe(resource.type)} cannot be changed.")
 
 

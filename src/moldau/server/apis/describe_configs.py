@@ -16,10 +16,11 @@ from moldau.config.description import (
     Dynamic,
     describe_broker,
     describe_broker_defaults,
+    describe_client_metrics,
     describe_group,
     describe_topic,
 )
-from moldau.controller.configs import check_group_name, describe
+from moldau.controller.configs import check_group_name, check_subscription_name, describe
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata import topic_name
 from moldau.metadata.image import ResourceType
@@ -90,6 +91,9 @@ def _configs(
     if resource.resource_type == ResourceType.GROUP:
         check_group_name(name)
         return _entries(request, describe_group(config, image.configs.group(name), _dynamic(context), keys))
+    if resource.resource_type == ResourceType.CLIENT_METRICS:
+        check_subscription_name(name)
+        return _entries(request, describe_client_metrics(image.configs.client_metrics(name), keys))
     if resource.resource_type == ResourceType.BROKER_LOGGER:
         check_is_this_broker(context, name)
         return [

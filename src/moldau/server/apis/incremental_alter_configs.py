@@ -1,6 +1,6 @@
 """IncrementalAlterConfigs (key 44): sets, removes, appends to or subtracts from single settings. Version 1 is flexible.
 
-Resources are topics, brokers (one, or all with an empty name) and the loggers of this broker.
+Resources are topics, brokers (one, or all with an empty name), the loggers of this broker, groups and client metrics.
 """
 
 from __future__ import annotations

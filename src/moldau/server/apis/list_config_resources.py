@@ -1,5 +1,5 @@
-"""ListConfigResources (key 74): what can be configured. Version 0 lists client metrics only, which there are none of;
-version 1 lists the types asked for, or all.
+"""ListConfigResources (key 74): what can be configured. Version 0 lists client metrics only, version 1 the types
+asked for, or all.
 """
 
 from __future__ import annotations

@@ -58,6 +58,7 @@ from moldau.server.apis.fetch_metadata import FETCH_METADATA
 from moldau.server.apis.fetch_snapshot import FETCH_SNAPSHOT
 from moldau.server.apis.find_coordinator import FIND_COORDINATOR
 from moldau.server.apis.forwarding import forwarded
+from moldau.server.apis.get_telemetry_subscriptions import GET_TELEMETRY_SUBSCRIPTIONS
 from moldau.server.apis.heartbeat import HEARTBEAT
 from moldau.server.apis.incremental_alter_configs import (
     CONTROLLER_INCREMENTAL_ALTER_CONFIGS,
@@ -77,6 +78,7 @@ from moldau.server.apis.offset_delete import OFFSET_DELETE
 from moldau.server.apis.offset_fetch import OFFSET_FETCH
 from moldau.server.apis.offset_for_leader_epoch import OFFSET_FOR_LEADER_EPOCH
 from moldau.server.apis.produce import PRODUCE
+from moldau.server.apis.push_telemetry import PUSH_TELEMETRY
 from moldau.server.apis.remove_raft_voter import REMOVE_RAFT_VOTER
 from moldau.server.apis.renew_delegation_token import RENEW_DELEGATION_TOKEN
 from moldau.server.apis.sasl_authenticate import SASL_AUTHENTICATE
@@ -148,6 +150,8 @@ BROKER_APIS: Final[tuple[Api, ...]] = (
     LIST_TRANSACTIONS,
     CONSUMER_GROUP_HEARTBEAT,
     CONSUMER_GROUP_DESCRIBE,
+    GET_TELEMETRY_SUBSCRIPTIONS,
+    PUSH_TELEMETRY,
     INITIALIZE_SHARE_GROUP_STATE,
     READ_SHARE_GROUP_STATE,
     WRITE_SHARE_GROUP_STATE,

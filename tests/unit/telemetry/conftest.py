@@ -1,0 +1,8 @@
+"""The in-process node lives beside the tests of the APIs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "server_apis"))
