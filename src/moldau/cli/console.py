@@ -54,7 +54,7 @@ def configure(parser: ArgumentParser) -> None:
         metavar="PATH",
         action="append",
         default=[],
-        help="where checkpoints of pipelines lie, which have their progress beside them; repeatable",
+        help="a directory where checkpoints of pipelines lie, or a NAME.status.json of one; repeatable",
     )
     add_connection(parser)
     parser.set_defaults(run=run)

@@ -5,6 +5,7 @@
     gate           who may come in: hosts, sessions, login, forged requests, sizes, headers
     watch          looks at the cluster every few seconds, and keeps what it saw (`snapshot`, `series`)
     links          the lines to the cluster: for watching, asking, reading and writing
+    pipelines      what pipelines on Spark say of themselves, in files beside their checkpoints
     browsing       records from here to there, with a filter; `views` shows their bytes (`avro`, `protobuf`)
     charts, listing   curves as SVG; tables by the page
     pages/         one file per noun; templates/, static/: what the browser gets

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp
 from moldau.console.gate import Gate, Hosts, Sessions
 from moldau.console.links import Links
 from moldau.console.pages import PAGES
+from moldau.console.pipelines import Pipelines
 from moldau.console.rendering import PLACE, Templates
 from moldau.console.settings import ConsoleSettings
 from moldau.console.visits import Console, endpoint
@@ -59,7 +60,7 @@ def serve(settings: ConsoleSettings, ready: Callable[[ConsoleSettings], None]) -
     listening = _listen(settings)
     settings.port = listening.getsockname()[1]
     links = Links(settings.connect)
-    watch = Watch(links.watching, settings.interval)
+    watch = Watch(links.watching, settings.interval, Pipelines(settings.pipelines))
     console = Console(settings, links, watch, Sessions(settings.password), Templates())
     console.addresses = frozenset(page.path for page in PAGES)
     config = uvicorn.Config(

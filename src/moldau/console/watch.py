@@ -23,6 +23,7 @@ from moldau.client.admin.transactions import list_transactions
 from moldau.client.cluster import Cluster
 from moldau.client.conversation import Conversation
 from moldau.client.metadata import TopicView
+from moldau.console.pipelines import Pipelines
 from moldau.console.series import Histories, Series
 from moldau.console.snapshot import GroupFigures, Snapshot, sizes_of, topic_figures
 from moldau.errors import KafkaError, MoldauError
@@ -50,7 +51,8 @@ class Away:
 
 
 class Watch:
-    def __init__(self, cluster: Cluster, interval: float) -> None:
+    def __init__(self, cluster: Cluster, interval: float, pipelines: Pipelines) -> None:
+        self.pipelines = pipelines
         self.snapshot: Snapshot | None = None
         self.away: Away | None = None
         self.lags = Histories(_GROUPS_KEPT)
@@ -110,6 +112,8 @@ class Watch:
             began = monotonic()
             self._looking = True
             try:
+                # Files: they are there also when the cluster is not.
+                self.pipelines.look(time(), {} if self.snapshot is None else self.snapshot.ends)
                 self._look()
             except MoldauError as error:
                 self._lost(str(error))
