@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from moldau.cli.arguments import add_json, checked
 from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import Failure
-from moldau.cli.style import Style
+from moldau.cli.style import Style, printable
 from moldau.cli.table import note as remark
 from moldau.cli.table import print_json
 from moldau.diagnosis.checkup.found import Found, Severity, note
@@ -139,9 +139,9 @@ def _print(found: Sequence[Found]) -> None:
     style = Style.of_output()
     for severity, group in groupby(found, lambda each: each.severity):
         for each in group:
-            print(f"{style.paint(severity.text, _STYLES[severity])} {each.check}: {each.fact}")
+            print(f"{style.paint(severity.text, _STYLES[severity])} {each.check}: {printable(each.fact)}")
             print(f"  {each.meaning}")
-            print(f"  -> {each.advice}")
+            print(f"  -> {printable(each.advice)}")
     counts = [
         counted(number, severity.text)
         for severity in Severity

@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "groups": Command("moldau.cli.groups", "list, describe and delete groups; show their lag and move their offsets"),
     "share-groups": Command("moldau.cli.share_groups", "list, describe and delete share groups; move them"),
     "acls": Command("moldau.cli.acls", "say who may do what; tell whether somebody may, and by which rule"),
+    "top": Command("moldau.cli.top", "show how much goes on, live: brokers, the hottest topics, groups and their lag"),
     "doctor": Command("moldau.cli.doctor", "look for what is wrong with a cluster and this machine, and what mends it"),
     "explain": Command("moldau.cli.explain", "explain why something is stuck, and what would unblock it"),
     "cluster": Command("moldau.cli.cluster", "start a cluster on this machine; describe a cluster and its disks"),

@@ -21,3 +21,8 @@ class Style:
 
     def paint(self, text: str, name: str) -> str:
         return f"\x1b[{_CODES[name]}m{text}\x1b[0m" if self._coloured else text
+
+
+def printable(text: str) -> str:
+    """Names of groups and clients are anybody's to choose: none of them moves the cursor or breaks a table."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)

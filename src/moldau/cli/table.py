@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from moldau.cli.style import printable
+
 if TYPE_CHECKING:
     from moldau.diagnosis.findings import Finding
 
@@ -49,12 +51,11 @@ def _text(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
         return ",".join(str(item) for item in value) or "-"
-    # A line break inside a cell would break the table.
-    return str(value).replace("\n", " ")
+    return printable(str(value).replace("\n", " "))
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
     for finding in findings:
-        print(f"- {finding.fact}")
+        print(f"- {printable(finding.fact)}")
         if finding.advice is not None:
-            print(f"  -> {finding.advice}")
+            print(f"  -> {printable(finding.advice)}")

@@ -14,16 +14,28 @@ from moldau.runtime.ports import Loop, ProcessUsage, Runtime
 
 # What is said to be idle is a share of the time since somebody last looked, but of so long at least.
 _LEAST_SECONDS: Final = 1.0
+# And the longest turn is that of the last so many seconds at least, whoever looks, and however many do.
+_TURN_SECONDS: Final = 30.0
 
 
 class LoopIdleness:
-    """Which share of the time the loop has nothing to do, between one look and the next."""
+    """Which share of the time the loop has nothing to do, between one look and the next; and its longest turn."""
 
     def __init__(self, loop: Loop, now: float) -> None:
         self._load = loop.load
         self._looked_at = now
         self._idle_seconds = self._load.idle_seconds
         self._share = 1.0
+        self._turns_since = now
+        self._longest = self._longest_before = 0.0
+
+    def longest_turn(self, now: float) -> float:
+        self._longest = max(self._longest, self._load.longest_seconds)
+        self._load.longest_seconds = 0.0
+        longest = max(self._longest, self._longest_before)
+        if now - self._turns_since >= _TURN_SECONDS:
+            self._turns_since, self._longest_before, self._longest = now, self._longest, 0.0
+        return longest
 
     def share(self, now: float) -> float:
         elapsed = now - self._looked_at
@@ -48,9 +60,11 @@ def families(runtime: Runtime, idleness: LoopIdleness, version: str) -> Iterator
     yield counter(
         "moldau_loop_idle_seconds_total", "Time in which the loop waited for something to do.", load.idle_seconds
     )
-    longest, load.longest_seconds = load.longest_seconds, 0.0
+    longest = idleness.longest_turn(runtime.clock.monotonic())
     yield gauge(
-        "moldau_loop_longest_turn_seconds", "The longest turn since the last look: who came had to wait.", longest
+        "moldau_loop_longest_turn_seconds",
+        "The longest turn of the last half minute at least: who came had to wait.",
+        longest,
     )
     told = [("", labels(version=version), 1)]
     yield Family("moldau_build_info", GAUGE, "The version of the node, as a label.", told)
