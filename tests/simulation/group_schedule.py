@@ -19,6 +19,7 @@ from group_world import OFFSETS, GroupWorld
 from moldau.coordinator.group.classic_group import ClassicGroup, ClassicState
 from moldau.coordinator.group.coordinator import GroupCoordinator
 from moldau.coordinator.group.shard import GroupShard
+from moldau.coordinator.group.streams_group import StreamsGroup
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.messages.offset_fetch import OffsetFetchRequestGroup, OffsetFetchRequestTopics
@@ -185,7 +186,7 @@ class Schedule:
                 self.world.time.settle()
                 self.check_one_owner()
             self.world.time.advance(1500)
-        if self.clients and self.kind != "mixed":
+        if self.clients and self.kind in ("classic", "consumer"):
             owned = sorted(partition for client in self.clients for partition in client.owned)
             assert owned == sorted(self.world.image.topics.by_name[TOPIC].partitions), "the rebalance did not settle"
 
@@ -219,6 +220,15 @@ def stored(shard: GroupShard, like: dict[str, Any] | None = None) -> dict[str, A
                 group.generation,
                 group.leader,
                 sorted((each.member_id, each.assignment) for each in group.members.values()),
+            )
+        elif isinstance(group, StreamsGroup):
+            groups[group.group_id] = (
+                (group.epoch, group.assignment_epoch, group.metadata_hash, group.validated_epoch.value),
+                (group.topology, group.assignment_configs.value, group.assignment_timestamp.value),
+                sorted((each.member_id, repr(each)) for each in group.members.values()),
+                sorted((member_id, repr(tasks)) for member_id, tasks in group.targets.items()),
+                sorted(group.owners.items()),
+                sorted(group.keepers.items()),
             )
         else:
             groups[group.group_id] = (

@@ -121,7 +121,7 @@ class StreamsHeartbeat:
         if request.shutdown_application and group.shutdown_by is None:
             group.shutdown_by = member.member_id
         statuses += _statuses_after(group, configured)
-        response = yield from self._answer(group, request, before, member, image)
+        response = yield from self._answer(group, request, before, member, owned, image)
         response.status = statuses
         if epoch > target.epoch:
             response.heartbeat_interval_ms = heartbeat_soon(response.heartbeat_interval_ms, target.due_ms, 0, now_ms)
@@ -224,19 +224,23 @@ class StreamsHeartbeat:
         request: Request,
         before: StreamsMember,
         member: StreamsMember,
+        owned: Tasks | None,
         image: MetadataImage,
     ) -> Work[Response]:
+        """Its tasks are told to a member that gets others, and to one that says it has others: the answer that told it
+        may have been lost."""
         response = Response(
             member_id=member.member_id,
             member_epoch=member.epoch,
             heartbeat_interval_ms=self._sessions.settings(group.group_id).streams_heartbeat_interval_ms,
         )
-        if request.member_epoch == JOINING_EPOCH or member.assigned != before.assigned:
+        is_changed = request.member_epoch == JOINING_EPOCH or member.assigned != before.assigned
+        if is_changed and member.endpoint is not None:
+            group.endpoint_epoch += 1
+        if is_changed or (owned is not None and not owned.is_same(member.assigned)):
             response.active_tasks = yield from response_tasks(member.assigned.active)
             response.standby_tasks = yield from response_tasks(member.assigned.standby)
             response.warmup_tasks = yield from response_tasks(member.assigned.warmup)
-            if member.endpoint is not None:
-                group.endpoint_epoch += 1
         if group.endpoint_epoch != request.endpoint_information_epoch:
             members = {**dict(group.members.items()), member.member_id: member}
             response.partitions_by_user_endpoint = yield from endpoint_rows(members.values(), group.topology, image)

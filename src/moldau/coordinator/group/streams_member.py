@@ -34,6 +34,9 @@ class Tasks(NamedTuple):
     def is_within(self, others: Tasks) -> bool:
         return all(is_subset(mine, theirs) for mine, theirs in zip(self, others, strict=True))
 
+    def is_same(self, others: Tasks) -> bool:
+        return self.is_within(others) and others.is_within(self)
+
 
 NO_TASKS: Final = Tasks()
 
