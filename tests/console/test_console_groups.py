@@ -14,9 +14,16 @@ from program import Program
 
 from moldau import KafkaAdminClient, KafkaConsumer, KafkaProducer, KafkaShareConsumer, TopicPartition
 from moldau.admin import NewTopic
+from moldau.client.admin.groups import find_group_coordinator
 from moldau.client.cluster import Cluster as Line
 from moldau.client.conversation import Ask, Conversation, Learn
 from moldau.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from moldau.protocol.messages.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+    Subtopology,
+    Topology,
+)
 from moldau.protocol.records import encode_batch
 from moldau.testing import Cluster
 
@@ -167,6 +174,33 @@ def test_share_groups(browser: Browser, cluster: Cluster, admin: KafkaAdminClien
     browser.heading("This would move")
     browser.click("Move the group")
     browser.see("packers was moved in 1 partition.")
+
+
+def join_streams(group: str) -> Conversation[StreamsGroupHeartbeatResponse]:
+    """As an application of Kafka Streams joins: with what it computes, from one topic to nowhere."""
+    node = yield from find_group_coordinator(group)
+    topology = Topology(epoch=0, subtopologies=[Subtopology(subtopology_id="0", source_topics=["read"])])
+    request = StreamsGroupHeartbeatRequest(
+        group_id=group,
+        member_id="first",
+        process_id="p",
+        rebalance_timeout_ms=30_000,
+        topology=topology,
+        active_tasks=[],
+        standby_tasks=[],
+        warmup_tasks=[],
+    )
+    return (yield Ask(request, to=node))  # type: ignore[no-any-return]
+
+
+def test_streams_groups(browser: Browser, cluster: Cluster) -> None:
+    line = Line(cluster.bootstrap_servers, client_id="counting")
+    assert line.run(join_streams("word-count")).error_code == 0
+    browser.open("/groups?q=word", "Groups")
+    browser.see("word-count", "streams")
+    browser.click("word-count")
+    browser.see("A streams group", "counting", "What it waits for")
+    line.close()
 
 
 def test_an_open_transaction_is_explained_and_aborted(browser: Browser, cluster: Cluster) -> None:

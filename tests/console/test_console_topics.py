@@ -47,6 +47,11 @@ def test_a_topic_from_its_making_to_its_end(browser: Browser, producer: KafkaPro
     producer.flush()
     browser.wait(lambda: _cell(browser, "0", 6) == "3", "three records in partition 0, without loading anew")
 
+    curves = "//main//*[name()='svg' and @class='curve']"
+    browser.wait(
+        lambda: len(browser.driver.find_elements(By.XPATH, curves)) == 2, "what was written, and the size, over time"
+    )
+
     browser.click("Change")
     browser.fill("Partitions in all", "4")
     browser.click("Add partitions")

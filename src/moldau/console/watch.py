@@ -57,6 +57,7 @@ class Watch:
         self.away: Away | None = None
         self.lags = Histories(_GROUPS_KEPT)
         self.rates = Histories(_TOPICS_KEPT)
+        self.sizes = Histories(_TOPICS_KEPT)
         self.total_rate = Series()
         self.total_lag = Series()
         self._cluster = cluster
@@ -168,6 +169,8 @@ class Watch:
             quorum, unknown,
         )  # fmt: skip
         self.away = None
+        if slow:
+            self.sizes.add(now, {name: float(each.size) for name, each in figures.items() if each.size is not None})
         self._keep(now, rates, topics, groups)
 
     def _keep(
@@ -224,7 +227,7 @@ class Watch:
 
 
 def _has_offsets(listing: GroupListing) -> bool:
-    return listing.type in ("classic", "consumer") and listing.protocol_type in ("consumer", "")
+    return listing.type in ("classic", "consumer", "streams") and listing.protocol_type in ("consumer", "streams", "")
 
 
 def _rates(before: Snapshot | None, now: float, ends: Mapping[TopicPartition, int]) -> dict[str, float]:

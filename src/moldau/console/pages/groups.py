@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from starlette.responses import Response
 
 from moldau.client.admin.groups import GroupDescription, delete_group, describe_group
+from moldau.client.admin.streams_groups import STREAMS, describe_streams_group
+from moldau.client.conversation import Conversation
 from moldau.console.listing import listing
 from moldau.console.snapshot import GroupFigures
 from moldau.console.visits import Refused, Visit, address
@@ -51,7 +54,8 @@ def group(visit: Visit) -> Response:
     figures = visit.snapshot.groups.get(name)
     if figures is not None and figures.listing.type == "share":
         return visit.go(address("/share-group", name=name))
-    found, where, findings = _looks(visit, name)
+    streams = figures is not None and figures.listing.type == STREAMS
+    found, where, findings = _looks(visit, name, describe_streams_group if streams else describe_group)
     positions = listing(
         visit,
         where,
@@ -79,12 +83,14 @@ def group(visit: Visit) -> Response:
     )
 
 
-def _looks(visit: Visit, name: str) -> tuple[GroupDescription, list[Position], list[Finding] | None]:
+def _looks(
+    visit: Visit, name: str, describe: Callable[[str], Conversation[GroupDescription]]
+) -> tuple[GroupDescription, list[Position], list[Finding] | None]:
     """The group, where it stands, and what follows from both; None until that can be told from two looks."""
     links = visit.links
 
     def look() -> tuple[GroupDescription, list[Position]]:
-        found = links.ask(describe_group(name))
+        found = links.ask(describe(name))
         return found, group_positions(links.asking, found)
 
     (_, before), (found, positions), seconds = links.two_looks(("group", name), look)

@@ -90,6 +90,7 @@ def topic(visit: Visit) -> Response:
         readers=sorted(readers, key=lambda each: each.listing.group_id)[:50],
         reader_count=len(readers),
         rates=visit.console.watch.rates.get(figures.name),
+        stored=visit.console.watch.sizes.get(figures.name),
         findings=_findings(visit, figures),
         tab="overview",
     )
