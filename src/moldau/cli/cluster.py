@@ -55,7 +55,10 @@ def _configure_start(commands: Any) -> None:
     start.add_argument("--nodes", metavar="N", type=at_least(1), help="how many (default 3, or what --data holds)")
     start.add_argument("--data", metavar="DIR", default="cluster", help="what is kept (default ./cluster)")
     start.add_argument(
-        "--port", metavar="P", type=at_least(0), help="of the first node, the next one's above it; 0 takes free ones"
+        "--port",
+        metavar="P",
+        type=at_least(0),
+        help="of the first node (default 9092), the next one's above it; 0 takes free ones",
     )
     start.add_argument(
         "--set", metavar="NAME=VALUE", action="append", type=key_value, default=[], help="a setting of all nodes"
