@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -17,6 +20,8 @@ from patience import wait_until
 
 pytestmark = pytest.mark.long
 BOOTSTRAP = "controller.quorum.bootstrap.servers"
+# Times in which a voter comes or goes and somebody is killed.
+ROUNDS = 8
 AUTO_JOIN = {"controller.quorum.auto.join.enable": "true"}
 
 
@@ -53,6 +58,16 @@ class Nodes:
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == status, done.stderr
         return done
+
+    def begin(self, *words: str) -> subprocess.Popen[str]:
+        bootstrap = ",".join(node.address("PLAINTEXT") for node in self._nodes.values())
+        nothing = subprocess.DEVNULL
+        return subprocess.Popen([str(MOLDAU), *words, "-b", bootstrap], stdout=nothing, stderr=nothing, text=True)
+
+    def voters_as_known_to(self, number: int) -> list[int]:
+        command = [str(MOLDAU), "quorum", "describe", "--json", "-b", self._nodes[number].address("PLAINTEXT")]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        return [row["id"] for row in json.loads(done.stdout)["voters"]] if done.returncode == 0 else []
 
     def quorum(self) -> dict[str, Any]:
         described: dict[str, Any] = json.loads(self.run("quorum", "describe").stdout)
@@ -172,3 +187,41 @@ def test_a_voter_that_moved_tells_the_leader(nodes: Nodes) -> None:
 
         wait_until(is_known, f"the voters know where node {number} is reached now")
     nodes.write("afterwards")
+
+
+def test_voters_change_while_nodes_are_killed(nodes: Nodes, tell: Callable[[str], None]) -> None:
+    """Whoever leads, joins, leaves or looks on is killed while it is asked for; asked again it is done, and all agree.
+
+    `MOLDAU_SEED=n` repeats the choices of a run, not its timing.
+    """
+    seed = int(os.environ.get("MOLDAU_SEED", str(time.time_ns() % 1_000_000)))
+    tell(f"MOLDAU_SEED={seed}")
+    random = Random(seed)
+    nodes[1].configure(nodes.changing)
+    nodes[1].format("--standalone")
+    for number in (2, 3):
+        nodes[number].configure(nodes.changing)
+        nodes[number].format("--no-initial-controllers")
+    nodes.start()
+    for turn in range(ROUNDS):
+        described = nodes.quorum()
+        voting = [row["id"] for row in described["voters"]]
+        who = random.choice([n for n in (1, 2, 3) if n not in voting] if len(voting) == 1 else voting)
+        joins = who not in voting
+        words = ("add", "--server", str(nodes[who].properties)) if joins else ("remove", str(who))
+        victim = random.choice((described["leader"], who, random.choice((1, 2, 3))))
+        asking = nodes.begin("quorum", *words)
+        time.sleep(random.uniform(0.1, 0.9))  # about when it is asked, decided, answered
+        nodes[victim].kill()
+        nodes[victim].start()
+        asking.communicate(timeout=120)
+        wanted = sorted({*voting, who}) if joins else [n for n in voting if n != who]
+        now = [row["id"] for row in nodes.quorum()["voters"]]
+        assert now in (wanted, voting), f"round {turn}: {words} of {voting} made them {now}"
+        assert asking.returncode != 0 or now == wanted, f"round {turn}: it was said to be done, and {now} vote"
+        if now != wanted:
+            wait_until(lambda: nodes.begin("quorum", *words).wait(120) == 0, "it can be asked for again")  # noqa: B023
+        nodes.wait_for_voters(*wanted)
+        nodes.write(f"afterwards-{turn}")
+        for number in (1, 2, 3):
+            wait_until(lambda: nodes.voters_as_known_to(number) == wanted, f"node {number} knows who votes")  # noqa: B023
