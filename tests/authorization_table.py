@@ -727,6 +727,58 @@ CASES: Final = (
         {"group_id": "sharers", "member_id": "m", "member_epoch": 5, "subscribed_topic_names": [TOPIC, OTHER]},
     ),
     case(
+        K.SHARE_FETCH,
+        1,
+        "READ GROUP sharers, READ TOPIC orders",
+        # The final epoch of a session that there is not: a first one would leave one behind.
+        lambda target: {
+            "group_id": "sharers",
+            "member_id": "m",
+            "share_session_epoch": -1,
+            "topics": [{"topic_id": target.topic_ids[TOPIC], "partitions": [{"partition_index": 0}]}],
+        },
+        "READ TOPIC orders",
+        about="final",
+    ),
+    case(
+        K.SHARE_FETCH,
+        2,
+        "READ GROUP sharers, READ TOPIC orders",
+        lambda target: {
+            "group_id": "sharers",
+            "member_id": "m",
+            "share_session_epoch": 0,
+            "max_wait_ms": 0,
+            "max_records": 1,
+            "topics": [{"topic_id": target.topic_ids[TOPIC], "partitions": [{"partition_index": 0}]}],
+        },
+        "DESCRIBE GROUP sharers, READ TOPIC orders",
+        whole=False,
+    ),
+    case(
+        K.SHARE_ACKNOWLEDGE,
+        2,
+        "READ GROUP sharers",
+        lambda target: {
+            "group_id": "sharers",
+            "member_id": "m2",
+            "share_session_epoch": 1,
+            "topics": [
+                {
+                    "topic_id": target.topic_ids[TOPIC],
+                    "partitions": [
+                        {
+                            "partition_index": 0,
+                            "acknowledgement_batches": [
+                                {"first_offset": 0, "last_offset": 0, "acknowledge_types": [1]}
+                            ],
+                        }
+                    ],
+                }
+            ],
+        },
+    ),
+    case(
         K.SHARE_GROUP_DESCRIBE,
         1,
         "DESCRIBE GROUP readers",

@@ -55,7 +55,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
     ELIGIBLE_LEADER_REPLICAS_VERSION: Feature(
         FeatureRange(0, 1), built=1, new_clusters=1, needs_metadata_version=ELIGIBLE_LEADERS_SINCE
     ),
-    SHARE_VERSION: Feature(FeatureRange(0, 1), built=0, new_clusters=0),
+    SHARE_VERSION: Feature(FeatureRange(0, 1), built=1, new_clusters=1),
     STREAMS_VERSION: Feature(FeatureRange(0, 1), built=1, new_clusters=1),
 }
 

@@ -30,6 +30,7 @@ from moldau.server.housekeeping import Housekeeping
 from moldau.server.internal_topics import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from moldau.server.other_brokers import OtherBrokers
 from moldau.server.share.persister import SharePersister
+from moldau.server.share.share_partitions import SharePartitions
 from moldau.server.telemetry.client_metrics import ClientMetrics
 from moldau.server.txn_markers import TransactionMarkers
 from moldau.server.txn_partitions import TransactionPartitions
@@ -134,6 +135,9 @@ class Broker:
             clock,
             brokers,
         )
+        self.share_partitions = SharePartitions(
+            self.replicas, self.share_persister, lambda: services.config, lambda: metadata.image, runtime, slicer
+        )
         ends = EndOffsets(config.node_id, self.replicas, lambda: metadata.image, brokers)
         self.groups.shares.connect(self.share_persister, ends.of)
         self.cleaner = LogCleaner(lambda: services.config, logs, self.upkeep, runtime, slicer)
@@ -145,6 +149,7 @@ class Broker:
         services.transactions = self.transactions
         services.transaction_markers = self.transaction_markers
         services.share_states, services.share_persister = self.share_states, self.share_persister
+        services.share_partitions = self.share_partitions
         services.transaction_partitions = TransactionPartitions(self.transactions, config, loop, brokers)
         services.client_metrics = ClientMetrics(runtime, slicer)
         services.log_moves = LogMoves(lambda: services.config, self.replicas, logs, self.cleaner.busy, runtime)
@@ -188,6 +193,8 @@ class Broker:
             self.replicas,
         )
         self._metadata.add_publisher(leadership)
+        yield
+        self._metadata.add_publisher(self.share_partitions)
         yield
 
     def begin_upkeep(self) -> None:

@@ -382,7 +382,8 @@ class Node:
         """What ends before the logs do, in order."""
         parts: list[Callable[[], None]] = [self._own_address.close]
         if self.broker is not None:
-            parts += [self.broker.share_persister.close, self.broker.share_states.close]
+            parts += [self.broker.share_partitions.close, self.broker.share_persister.close]
+            parts += [self.broker.share_states.close]
             parts += [self.broker.groups.close, self.broker.transactions.close]
         if self._controller_lifecycle is not None:
             parts.append(self._controller_lifecycle.close)

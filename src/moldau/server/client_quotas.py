@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _MEASURED: Final = frozenset({PRODUCE_RATE, FETCH_RATE, REQUEST_PERCENTAGE})
 # What only brokers ask.
 _OF_BROKERS: Final = frozenset({ApiKey.WRITE_TXN_MARKERS, ApiKey.ENVELOPE})
+_FETCHES: Final = frozenset({ApiKey.FETCH, ApiKey.SHARE_FETCH})
 # The longest wait that an answer can tell.
 _LONGEST_MS: Final = 2**31 - 1
 # Fetches that bring what is allowed in a sample.
@@ -78,7 +79,7 @@ class ClientQuotas:
         wait = 0.0
         if key == ApiKey.PRODUCE:
             wait = self._use(PRODUCE_RATE, connection, connection.asked_bytes)
-        elif key == ApiKey.FETCH and response is not None:
+        elif key in _FETCHES and response is not None:
             wait = self._use(FETCH_RATE, connection, _fetched(response))
         if REQUEST_PERCENTAGE in self.limits.kinds:
             spent = self._use(REQUEST_PERCENTAGE, connection, connection.spent_seconds * 100)

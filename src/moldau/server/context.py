@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from moldau.server.listener_tls import TlsListeners
     from moldau.server.own_call import OwnCall
     from moldau.server.share.persister import SharePersister
+    from moldau.server.share.share_partitions import SharePartitions
     from moldau.server.telemetry.client_metrics import ClientMetrics
     from moldau.server.txn_markers import TransactionMarkers
     from moldau.server.txn_partitions import TransactionPartitions
@@ -79,6 +80,7 @@ class Services:
     share_states: ShareCoordinator
     share_persister: SharePersister
     client_metrics: ClientMetrics
+    share_partitions: SharePartitions
 
     def __init__(self) -> None:
         self.encoded_topics = EncodedTopics()

@@ -96,6 +96,7 @@ def test_a_node_with_fixed_voters(tmp_path: Path, capsys: pytest.CaptureFixture[
         "transaction.version": 2,
         "group.version": 1,
         "eligible.leader.replicas.version": 1,
+        "share.version": 1,
         "streams.version": 1,
     }
     # Only the directory of the metadata has what the cluster begins with.
@@ -160,6 +161,7 @@ def test_a_broker(tmp_path: Path) -> None:
                 "transaction.version": 2,
                 "group.version": 1,
                 "eligible.leader.replicas.version": 1,
+                "share.version": 1,
                 "streams.version": 1,
             },
         ),
@@ -182,12 +184,19 @@ def test_a_broker(tmp_path: Path) -> None:
                 "metadata.version": 30,
                 "transaction.version": 1,
                 "eligible.leader.replicas.version": 1,
+                "share.version": 1,
                 "streams.version": 1,
             },
         ),
         (
             ["--feature", "eligible.leader.replicas.version=0"],
-            {"metadata.version": 30, "transaction.version": 2, "group.version": 1, "streams.version": 1},
+            {
+                "metadata.version": 30,
+                "transaction.version": 2,
+                "group.version": 1,
+                "share.version": 1,
+                "streams.version": 1,
+            },
         ),
     ],
 )

@@ -266,6 +266,7 @@ def test_a_level_every_broker_must_support() -> None:
             ("transaction.version", 2),
             ("group.version", 1),
             ("eligible.leader.replicas.version", 1),
+            ("share.version", 1),
             ("streams.version", 1),
         )
     ]

@@ -199,7 +199,7 @@ def test_eligible_leaders_need_records_that_can_hold_them() -> None:
     )
     assert code(world.settle(world.controller.update_features(both, 2))) is ErrorCode.NONE
     assert dict(world.image.features) == {"metadata.version": 23, ELIGIBLE: 1}
-    assert "supports 0 to 0" in update(world, "share.version", 1)
+    assert "supports 0 to 1" in update(world, "share.version", 2)
 
 
 def test_an_empty_log_begins_with_what_it_was_formatted_with() -> None:

@@ -14,6 +14,7 @@ NEW_CLUSTER = {
     "transaction.version": 2,
     "group.version": 1,
     "eligible.leader.replicas.version": 1,
+    "share.version": 1,
     "streams.version": 1,
 }
 
@@ -35,7 +36,7 @@ def test_levels_that_cannot_be_finalized(version: int) -> None:
         ("metadata.version", 29, 2),  # and this one would lose records
         ("metadata.version", -1, 1),
         ("transaction.version", 3, 1),
-        ("share.version", 1, 1),  # not ready
+        ("share.version", 2, 1),
         ("no.such.feature", 1, 1),
         ("metadata.version", 30, 9),
     ]:

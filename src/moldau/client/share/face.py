@@ -283,6 +283,10 @@ class KafkaShareConsumer:
                 if self._callback is None or not each.offsets:
                     continue
                 if each.error is None:
+                    if not done.get(each.where, set()).isdisjoint(each.offsets):
+                        # Released, and meanwhile delivered again and accepted: that is two things to hear of.
+                        run(partial(self._callback, done), None)
+                        done = {}
                     done.setdefault(each.where, set()).update(each.offsets)
                 else:
                     run(partial(self._callback, {each.where: set(each.offsets)}), each.error)

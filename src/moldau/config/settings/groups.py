@@ -16,6 +16,8 @@ _SHARE_MEMBERS: Final = between(1, 1000)
 class GroupTypeSettings:
     group_share_max_size = Setting("group.share.max.size", INT, 200, _SHARE_MEMBERS, MEDIUM,
         "How many members a share group may have.")
+    group_share_max_share_sessions = Setting("group.share.max.share.sessions", INT, 2000, at_least(1), MEDIUM,
+        "How many members of share groups may read from this node at a time.")
     group_share_session_timeout_ms = Setting("group.share.session.timeout.ms", INT, 45_000, at_least(1), MEDIUM,
         "How long a member of a share group may be silent before it is removed.")
     group_share_min_session_timeout_ms = Setting("group.share.min.session.timeout.ms", INT, 45_000, at_least(1), MEDIUM,

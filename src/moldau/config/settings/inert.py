@@ -137,10 +137,6 @@ INERT: Final[tuple[Setting[Any], ...]] = (
         ("group.share.assignors", LIST, ("simple",)),
     ),
     *_because(
-        "share groups are not built",
-        ("group.share.max.share.sessions", INT, 2000, at_least(1)),
-    ),
-    *_because(
         "there is one way to keep the states of share groups",
         ("group.share.persister.class.name", STRING,
             "org.apache.kafka.server.share.persister.DefaultStatePersister"),

@@ -83,6 +83,8 @@ from moldau.server.apis.remove_raft_voter import REMOVE_RAFT_VOTER
 from moldau.server.apis.renew_delegation_token import RENEW_DELEGATION_TOKEN
 from moldau.server.apis.sasl_authenticate import SASL_AUTHENTICATE
 from moldau.server.apis.sasl_handshake import SASL_HANDSHAKE
+from moldau.server.apis.share_acknowledge import SHARE_ACKNOWLEDGE
+from moldau.server.apis.share_fetch import SHARE_FETCH
 from moldau.server.apis.share_group_describe import SHARE_GROUP_DESCRIBE
 from moldau.server.apis.share_group_heartbeat import SHARE_GROUP_HEARTBEAT
 from moldau.server.apis.share_group_state import (
@@ -152,6 +154,8 @@ BROKER_APIS: Final[tuple[Api, ...]] = (
     CONSUMER_GROUP_DESCRIBE,
     GET_TELEMETRY_SUBSCRIPTIONS,
     PUSH_TELEMETRY,
+    SHARE_FETCH,
+    SHARE_ACKNOWLEDGE,
     INITIALIZE_SHARE_GROUP_STATE,
     READ_SHARE_GROUP_STATE,
     WRITE_SHARE_GROUP_STATE,
