@@ -45,6 +45,7 @@ COMMANDS: Final = {
     "history": Command("moldau.cli.history", "export, rekey, repartition, erase, recompress, verify what topics hold"),
     "log": Command("moldau.cli.log", "look into log segments, indexes and checkpoints on disk"),
     "simulate": Command("moldau.cli.simulate", "run clusters in memory that lose machines, disks and connections"),
+    "completion": Command("moldau.cli.completion", "have bash, zsh or fish complete commands, options and names"),
     "version": Command("moldau.cli.version", "show the version and what it runs on"),
 }
 
