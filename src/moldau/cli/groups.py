@@ -202,19 +202,26 @@ def _member_json(member: MemberDescription) -> dict[str, Any]:
 def _configure_delete(commands: Any) -> None:
     parser = add_subcommand(commands, "delete", _delete, "delete groups without members, and their offsets")
     parser.add_argument("names", metavar="GROUP", nargs="+")
+    add_json(parser)
     add_connection(parser)
 
 
 def _delete(options: Namespace) -> int:
     from moldau.client.admin.groups import delete_group
 
+    deleted: list[dict[str, str]] = []
     failed = False
     with connect(options) as cluster:
         for name in dict.fromkeys(options.names):
             try:
                 cluster.run(delete_group(name))
-                print(f"deleted {name}")
+                deleted.append({"group": name})
             except KafkaError as error:
                 note(f"moldau: {error}")
                 failed = True
+    if options.json:
+        print_json(deleted)
+    else:
+        for one in deleted:
+            print(f"deleted {one['group']}")
     return FAILED if failed else DONE

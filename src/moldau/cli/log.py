@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from moldau.cli.arguments import add_subcommand, add_subcommands
 from moldau.cli.failure import DAMAGED, DONE
 from moldau.cli.log_verify import VERIFY_EPILOG, configure_verify, verify
+from moldau.cli.progress import Progress
 from moldau.cli.table import note, print_json_line, print_table
 from moldau.quantities import counted, format_size, format_time
 
@@ -59,9 +61,13 @@ def _dump(options: Namespace) -> int:
 
     files = [file for path in options.paths for file in find(path, recursive=options.recursive)]
     output = _Output(options)
-    for file in files:
+    # Whoever sees the lines sees how far it is.
+    progress = Progress(shown=options.quiet or not sys.stdout.isatty())
+    for number, file in enumerate(files, 1):
+        progress.tell(f"{file.path} ({number:,} of {counted(len(files), 'file')})")
         output.begin(file)
         _DUMPERS[file.kind.name](file, options, output)
+    progress.clear()
     if options.verify:
         output.conclude(len(files))
     return DAMAGED if output.problems else DONE

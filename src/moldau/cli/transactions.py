@@ -54,7 +54,7 @@ def configure(parser: ArgumentParser) -> None:
         default=900.0,
         help="only those whose last record is older; no less than the longest timeout in use (default 15m)",
     )
-    for command in (listing, describe, hanging):
+    for command in (listing, describe, abort, hanging):
         add_json(command)
     for command in (listing, describe, abort, hanging):
         add_connection(command)
@@ -137,6 +137,8 @@ def _abort_by_id(options: Namespace) -> None:
         # Taking over an id that is not known would bring it into being.
         before = cluster.run(describe_transaction(options.id))
         cluster.run(end_transaction(options.id))
+    if options.json:
+        print_json({"transactional_id": options.id, "state_before": before.state})
     note(f"{options.id} was in the state {before.state}; it has been taken over, and nothing is open under it.")
 
 
@@ -152,6 +154,8 @@ def _abort_by_place(options: Namespace) -> None:
         if not found:
             raise Failure(f"No transaction begins at offset {options.start_offset} of {where}.")
         cluster.run(write_abort_marker(where, found[0]))
+    if options.json:
+        print_json({"topic": where.topic, "partition": where.partition, "producer_id": found[0].producer_id})
     note(f"The transaction of producer {found[0].producer_id} in {where} is aborted.")
 
 
