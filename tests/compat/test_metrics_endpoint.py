@@ -7,12 +7,14 @@ import socket
 from pathlib import Path
 
 import pytest
+from dashboards import DASHBOARDS
 from node_process import StartNode
 from patience import wait_until
 from scraping import get, metrics_address, parse, scrape, value
 
-from moldau import KafkaAdminClient, KafkaProducer
+from moldau import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from moldau.admin import NewTopic
+from moldau.errors import KafkaError
 from moldau.testing import Cluster
 
 pytestmark = pytest.mark.ours_only("Apache Kafka has no such endpoint")
@@ -93,3 +95,82 @@ def test_replicas_that_are_missing_show(tmp_path: Path):
         assert missing("kafka_controller_kafkacontroller_activecontrollercount") == 1
         controllers = [scrape(metrics_address(log)) for log in logs]
         assert max(value(each, "kafka_controller_kafkacontroller_fencedbrokercount") for each in controllers) == 1
+
+
+def test_what_clients_do_is_counted_and_timed(start_node: StartNode):
+    node = start_node({"metrics.listener": "127.0.0.1:0", "message.max.bytes": "5000"})
+    address = metrics_address(node.log)
+    topic = "kafka_server_brokertopicmetrics_"
+    with KafkaProducer(bootstrap_servers=node.bootstrap, linger_ms=0, enable_idempotence=False) as producer:
+        for _ in range(100):
+            producer.send("counted", b"x" * 100, partition=0).get(timeout=30)
+        with pytest.raises(KafkaError):
+            producer.send("counted", b"x" * 6000, partition=0).get(timeout=30)
+        samples = scrape(address)
+        assert value(samples, topic + "messagesin_total", topic="counted") == 100
+        assert value(samples, topic + "totalproducerequests_total", topic="counted") == 101
+        assert value(samples, topic + "failedproducerequests_total", topic="counted") == 1
+        assert value(samples, topic + "bytesin_total", topic="counted") == value(samples, "kafka_log_log_size")
+        assert value(samples, topic + "bytesout_total", topic="counted") == 0
+        assert value(samples, "kafka_network_requestmetrics_requests_total", request="Produce") == 101
+    with KafkaConsumer(bootstrap_servers=node.bootstrap, group_id="readers", auto_offset_reset="earliest") as consumer:
+        consumer.assign([TopicPartition("counted", 0)])
+        found = 0
+        while found < 100:
+            found += sum(map(len, consumer.poll(timeout_ms=1000).values()))
+        consumer.commit()
+        before = samples
+        samples = scrape(address)
+    assert value(samples, topic + "bytesout_total", topic="counted") == value(
+        before, "kafka_log_log_size", topic="counted"
+    )
+    assert value(samples, topic + "totalfetchrequests_total", topic="counted") >= 1
+    requests = "kafka_network_requestmetrics_requests_total"
+    assert value(samples, requests, request="FetchConsumer") == value(samples, requests, request="Fetch") >= 1
+    assert value(samples, requests, request="OffsetCommit") == 1
+    for part in ("requestqueue", "local", "remote", "responsequeue", "responsesend", "total"):
+        name = f"kafka_network_requestmetrics_{part}timems"
+        assert value(samples, name + "_count", request="Produce") == 101
+    spent = "kafka_network_requestmetrics_totaltimems"
+    assert 0 < value(samples, spent, request="Produce", quantile="0.50") < 30_000
+    assert 0 < value(samples, spent, request="Metadata", quantile="0.999") < 30_000
+    sockets = "kafka_server_socket_server_metrics_connection_"
+    open_now = value(samples, sockets + "creation_total") - value(samples, sockets + "close_total")
+    assert open_now == value(samples, sockets + "count")
+
+
+def test_a_consumer_that_waits_is_seen_to(start_node: StartNode):
+    """The time of a fetch that finds nothing is the time for which it waits, and none of it is work."""
+    node = start_node({"metrics.listener": "127.0.0.1:0"})
+    address = metrics_address(node.log)
+    with KafkaProducer(bootstrap_servers=node.bootstrap) as producer:
+        producer.send("silent", b"x", partition=0).get(timeout=30)
+    waits = {"fetch_max_wait_ms": 300, "auto_offset_reset": "latest"}
+    with KafkaConsumer(bootstrap_servers=node.bootstrap, **waits) as consumer:
+        consumer.assign([TopicPartition("silent", 0)])
+
+        def has_waited() -> bool:
+            assert not consumer.poll(timeout_ms=100)
+            samples = scrape(address)
+            names = ("kafka_network_requestmetrics_remotetimems", "kafka_network_requestmetrics_totaltimems")
+            return all(value(samples, name, request="FetchConsumer", quantile="0.999") >= 300 for name in names)
+
+        wait_until(has_waited)
+        worked = value(scrape(address), "kafka_network_requestmetrics_localtimems", request="Fetch", quantile="0.50")
+        assert worked < 300
+
+
+def test_public_dashboards_find_their_series(tmp_path: Path):
+    with Cluster(3, settings={"metrics.listener": "127.0.0.1:0"}, directory=tmp_path) as cluster:
+        with KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers) as admin:
+            admin.create_topics([NewTopic("watched", 3, 3)])
+        with KafkaProducer(bootstrap_servers=cluster.bootstrap_servers) as producer:
+            producer.send("watched", b"x", partition=0).get(timeout=30)
+        nodes = [scrape(metrics_address(node.directory / "node.log")) for node in cluster.nodes]
+    for dashboard, queries in DASHBOARDS.items():
+        missing = [
+            (name, labels)
+            for name, labels in queries
+            if not any(labels.items() <= found.items() for samples in nodes for found, _ in samples[name])
+        ]
+        assert not missing, f"{dashboard} finds nothing for {missing}"

@@ -26,8 +26,10 @@ from moldau._speed.reference import (
     RecordsSummary,
     RecordWalk,
     RecordWriter,
+    Traffic,
     assign_offsets,
     check_records,
+    count_reads,
     crc32c,
     decode_records,
     entries_before,
@@ -47,6 +49,7 @@ KERNELS = (
     "commits",
     "compaction",
     "consumed",
+    "counts",
     "delivery",
     "express",
     "following",
@@ -95,6 +98,7 @@ if COMPILED:
     )
     from moldau._speed.columns import ColumnBuilder
     from moldau._speed.compaction import BatchFilter, OffsetMap
+    from moldau._speed.counts import Traffic, count_reads
     from moldau._speed.lookup import entries_before, entries_up_to
     from moldau._speed.records import Record, RecordsSummary, RecordWalk, check_records, decode_records, open_batch
     from moldau._speed.writer import RecordWriter
@@ -115,8 +119,10 @@ __all__ = [
     "RecordWalk",
     "RecordWriter",
     "RecordsSummary",
+    "Traffic",
     "assign_offsets",
     "check_records",
+    "count_reads",
     "crc32c",
     "decode_records",
     "entries_before",

@@ -1,6 +1,10 @@
 from collections.abc import Callable
 from typing import Any
 
+class Served:
+    def counts(self) -> dict[int, list[int]]: ...
+    def spreads(self) -> dict[int, list[list[int]]]: ...
+
 class Express:
     served: int
     def __init__(self, shared: memoryview, hand_over: Callable[[Any, memoryview, int, int], None]) -> None: ...

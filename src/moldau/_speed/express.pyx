@@ -22,6 +22,7 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.errno cimport EAGAIN, EINTR, errno
 from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t
 from libc.string cimport memcmp, memcpy
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 from moldau._speed.codec cimport (
     LAST_OFFSET_DELTA_AT,
@@ -36,6 +37,7 @@ from moldau._speed.codec cimport (
     put64,
 )
 from moldau._speed.commits cimport encode_commit, read_commit
+from moldau._speed.counts cimport Traffic
 from moldau._speed.plain_write cimport (
     ASKS,
     BY_ID,
@@ -96,6 +98,70 @@ cdef enum:
     # API key, version, correlation id and the length of the client id.
     REQUEST_HEADER = 10
     CLIENT_AT = 8
+    # Versions of either kind of request that there may be, and buckets of `metrics/histogram`.
+    MOST_VERSIONS = 32
+    BUCKETS = 512
+    PARTS = 3
+    LINEAR = 32
+
+
+cdef class Served:
+    """How many requests went the express way, by API and version, and how long they took."""
+
+    # Produce first, then OffsetCommit.
+    cdef int64_t versions[2 * MOST_VERSIONS]
+    # Microseconds until an answer was written down, from then until it had left, and both together, by bucket.
+    cdef int64_t times[2 * PARTS * BUCKETS]
+    # Served since the last answers left.
+    cdef int64_t lately[2]
+
+    def counts(self):
+        """For each API the requests by version."""
+        return {
+            PRODUCE: [self.versions[version] for version in range(MOST_VERSIONS)],
+            OFFSET_COMMIT: [self.versions[MOST_VERSIONS + version] for version in range(MOST_VERSIONS)],
+        }
+
+    def spreads(self):
+        """For each API by bucket: local times, those of sending, and total ones."""
+        cdef int start
+        return {
+            key: [
+                [self.times[at] for at in range(start, start + BUCKETS)]
+                for start in range(kind * PARTS * BUCKETS, (kind + 1) * PARTS * BUCKETS, BUCKETS)
+            ]
+            for kind, key in enumerate((PRODUCE, OFFSET_COMMIT))
+        }
+
+    cdef void count(self, int kind, int version) noexcept:
+        self.versions[kind * MOST_VERSIONS + (version & (MOST_VERSIONS - 1))] += 1
+        self.lately[kind] += 1
+
+    cdef void note(self, int64_t begun, int64_t answered, int64_t sent) noexcept:
+        """All that were served in this turn took as long as it."""
+        cdef int kind
+        cdef int64_t *times
+        for kind in range(2):
+            if self.lately[kind]:
+                times = self.times + kind * PARTS * BUCKETS
+                times[bucket_of(answered - begun)] += self.lately[kind]
+                times[BUCKETS + bucket_of(sent - answered)] += self.lately[kind]
+                times[2 * BUCKETS + bucket_of(sent - begun)] += self.lately[kind]
+                self.lately[kind] = 0
+
+
+cdef inline int bucket_of(int64_t nanoseconds) noexcept:
+    cdef int64_t value = max(nanoseconds, <int64_t> 0) // 1000
+    cdef int shift = 0
+    while value >> shift >= LINEAR:
+        shift += 1
+    return min(<int> (value if shift == 0 else (shift << 4) + (value >> shift)), <int> BUCKETS - 1)
+
+
+cdef inline int64_t nanoseconds() noexcept nogil:
+    cdef timespec now
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return <int64_t> now.tv_sec * 1000000000 + now.tv_nsec
 
 
 cdef class Client:
@@ -105,6 +171,8 @@ cdef class Client:
     cdef readonly object receiver
     cdef int fd
     cdef object runs
+    # Where what is served is counted.
+    cdef Served served
     cdef int last_version
     # Who takes its offset commits, if they are taken here, and up to which version.
     cdef object commits
@@ -120,6 +188,7 @@ cdef class Client:
         self.transport = transport
         self.receiver = receiver
         self.runs = runs
+        self.served = <Served?> runs.served
         self.last_version = runs.last_version
         self.commits = runs.commits
         self.last_commit = -1 if runs.commits is None else runs.commits.last_version
@@ -228,6 +297,7 @@ cdef class Express:
     cdef int serve(self) except -1:
         """Frame by frame, as long as anybody has one that is served here; then the answers, then the rest."""
         cdef int number, asking, committing
+        cdef int64_t begun = nanoseconds(), answered
         cdef Slot *slot
         while True:
             asking = committing = 0
@@ -247,8 +317,10 @@ cdef class Express:
             for number in range(self.count):
                 if self.slots[number].state == WRITTEN:
                     self.answer(number)
+        answered = nanoseconds()
         with nogil:
             self.send_answers()
+        self.note_times(begun, answered, nanoseconds())
         self.finish()
         return 0
 
@@ -363,6 +435,7 @@ cdef class Express:
         cdef int64_t earliest = run[10], latest = run[11]
         # How many more bytes may be there before a batch that gets an entry in the index: it is the first of a run.
         cdef int64_t unindexed = run[12], started = position
+        cdef Traffic traffic = <Traffic?> run[13]
         cdef int64_t newest = INT64_MIN, timestamp, last
         cdef dict places = {}
         cdef list known = []
@@ -422,6 +495,9 @@ cdef class Express:
                     put64(self.base + slot.batch, 0)
                     slot.state = LEFT
             return 0
+        traffic.produces += count
+        traffic.bytes_in += position - started
+        traffic.messages_in += offset - <int64_t> run[2]
         runs.close(partition, position, offset, first_batch, latest_batch, places, known)
         return 0
 
@@ -463,6 +539,7 @@ cdef class Express:
                     PyBytes_GET_SIZE(answer),
                 )
                 slot.answered += PyBytes_GET_SIZE(answer)
+                (<Client> slot.client).served.count(1, slot.version)
                 self.served_one(slot)
         return 0
 
@@ -473,6 +550,7 @@ cdef class Express:
         cdef uint8_t *start = self.out + <Py_ssize_t> number * OUT_SIZE + slot.answered
         if slot.acks != 0:
             slot.answered += write_answer(start, slot, self.base + slot.topic_at)
+        (<Client> slot.client).served.count(0, slot.version)
         self.served_one(slot)
 
     cdef void served_one(self, Slot *slot) noexcept:
@@ -480,6 +558,14 @@ cdef class Express:
         slot.frames += 1
         slot.state = OPEN
         self.served += 1
+
+    cdef void note_times(self, int64_t begun, int64_t answered, int64_t sent) noexcept:
+        cdef int number
+        cdef Served served
+        for number in range(self.count):
+            served = (<Client> self.slots[number].client).served
+            if served.lately[0] or served.lately[1]:
+                served.note(begun, answered, sent)
 
     cdef void send_answers(self) noexcept nogil:
         cdef Slot *slot

@@ -24,6 +24,7 @@ from moldau._speed.codec cimport (
     get32,
     get64,
 )
+from moldau._speed.counts cimport Traffic
 from moldau._speed.lookup cimport ENTRY_SIZE, POSITION_AT, count_up_to
 from moldau._speed.plain_fetch cimport (
     BY_ID,
@@ -310,6 +311,7 @@ cdef object serve(object replicas, object file_slice, Request *r, int32_t correl
     cdef int64_t left = min(<int64_t> r.max_bytes, most_bytes), total = 0
     cdef int64_t min_bytes = min(<int64_t> r.min_bytes, left)
     cdef int number, done = 0
+    cdef Traffic traffic
     hosted = find_topic(replicas, r)
     if hosted is None:
         return None
@@ -333,9 +335,16 @@ cdef object serve(object replicas, object file_slice, Request *r, int32_t correl
             return None
         write_fields(&fields, r, parts, correlation_id, total)
         if total > MOST_COPIED:
-            return in_chunks(&fields, r, parts, file_slice)
-        answer = with_records(&fields, r, parts, total)
-        return None if answer is None else [answer]
+            chunks = in_chunks(&fields, r, parts, file_slice)
+        else:
+            answer = with_records(&fields, r, parts, total)
+            if answer is None:
+                return None
+            chunks = [answer]
+        traffic = <Traffic?> hosted.traffic
+        traffic.fetches += r.count
+        traffic.bytes_out += total
+        return chunks
     finally:
         for number in range(done):
             Py_XDECREF(parts[number].file)

@@ -31,6 +31,15 @@ _MAX_IN_FLIGHT: Final = 100
 _RENEWED_SECONDS: Final = 1.0
 
 
+class Said:
+    """How much was asked and answered."""
+
+    __slots__ = ("answers", "bytes_in", "bytes_out", "requests")
+
+    def __init__(self) -> None:
+        self.requests = self.answers = self.bytes_out = self.bytes_in = 0
+
+
 class Link:
     """`ready` settles when the node can be asked, or with the reason why that will not happen."""
 
@@ -45,11 +54,14 @@ class Link:
         lost: Callable[[Link, MoldauError], None],
         chance: Callable[[], float],
         security: Security = OPEN,
+        said: Said | None = None,
     ) -> None:
+        """What is said on it is counted in `said`."""
         self.address = address
         self.ready: Deferred[Link] = Deferred()
         self.failure: MoldauError | None = None
         self.produce_in_flight = 0
+        self._said = Said() if said is None else said
         self._clock = clock
         self._lost = lost
         self._chance = chance
@@ -66,7 +78,7 @@ class Link:
         self._transport: Transport = network.connect(
             address.host, address.port, lambda _: self, max_frame=_MAX_FRAME, tls=self._tls
         )
-        self._transport.send(self._exchange.take_outgoing())
+        self._send()
 
     @property
     def usable(self) -> bool:
@@ -98,8 +110,15 @@ class Link:
                 self._waiting_since = self._used
             self._deadlines[call] = self._used + timeout
             call.then(lambda _value, _error: self._settled(call))
-        self._transport.send(self._exchange.take_outgoing())
+        self._send()
         return call
+
+    def _send(self) -> None:
+        outgoing = self._exchange.take_outgoing()
+        if outgoing:
+            self._said.requests += len(outgoing)
+            self._said.bytes_out += sum(map(len, outgoing))
+            self._transport.send(outgoing)
 
     def _settled(self, call: Call) -> None:
         self._deadlines.pop(call, None)
@@ -129,7 +148,7 @@ class Link:
         """The node's trust in who we are is about to end: it is asked for again, ahead of further requests."""
         self._renew_at = inf
         self._exchange.authenticate()
-        self._transport.send(self._exchange.take_outgoing())
+        self._send()
 
     def give_up(self, error: MoldauError) -> None:
         if self.failure is not None:
@@ -155,6 +174,8 @@ class Link:
 
     def own_frame(self, data: memoryview) -> None:
         self.heard_at = self._clock.monotonic()
+        self._said.answers += 1
+        self._said.bytes_in += len(data)
         try:
             self._exchange.frame(data)
         except MoldauError as error:
@@ -176,9 +197,7 @@ class Link:
         self._network.aside(step, taken)
 
     def _go_on(self) -> None:
-        outgoing = self._exchange.take_outgoing()
-        if outgoing:
-            self._transport.send(outgoing)
+        self._send()
         if self._exchange.session_lifetime and self._renew_at == inf:
             # Well before its end, and not all connections at once.
             wait = self._exchange.session_lifetime * (0.85 + 0.1 * self._chance())

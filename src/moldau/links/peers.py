@@ -20,7 +20,7 @@ from moldau.errors import MoldauError
 from moldau.links.addresses import Address
 from moldau.links.backoff import Backoff, chance_of
 from moldau.links.errors import ConnectionFailed, RequestTimedOut, not_let_in
-from moldau.links.link import Link
+from moldau.links.link import Link, Said
 from moldau.links.security import OPEN, Security
 from moldau.links.versions import NodeVersions, Request, api_name
 from moldau.runtime.ports import Clock, Loop, Network, Random, TimerHandle
@@ -70,6 +70,8 @@ class Peers:
         self._lines: dict[tuple[Address, str], _Line] = {}
         self._watchers: dict[str, Callable[[], None]] = {}
         self._closed = False
+        # On all connections since the start.
+        self.said = Said()
 
     def ask(
         self,
@@ -140,6 +142,7 @@ class Peers:
             lost=lost,
             chance=self._chance,
             security=self._security,
+            said=self.said,
         )
         limit = self._loop.call_later(
             self._connect_timeout, lambda: link.give_up(ConnectionFailed(f"{address} does not answer: timed out."))

@@ -165,6 +165,8 @@ class Appends:
     def _refuse_at(self, place: int, error: KafkaError, judge: Partition | None) -> None:
         """`judge` is the partition whose log has looked at the records, if one has."""
         topic, index, *_ = self.results[place]
+        if judge is not None:
+            judge.traffic.refused()
         knows_start = judge is not None and error.code not in _BEFORE_THE_LOG
         log_start = judge.log.log_start_offset if judge is not None and knows_start else NO_OFFSET
         self.refusals[place] = error.with_traceback(None)

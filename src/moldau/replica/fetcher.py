@@ -271,6 +271,7 @@ class Fetcher:
         """`before` are high watermark and log start as they were."""
         following.behind_metadata = 0
         if appended:
+            self._fetchers.bytes_in += appended
             self._fetchers.throttle.took(following.partition, appended)
         local = following.partition.log.local
         if appended or (local.high_watermark, local.log_start_offset) != before:

@@ -49,6 +49,8 @@ class Fetchers:
         self.took = took
         self._fetchers: dict[tuple[int, int], Fetcher] = {}
         self._by_partition: dict[PartitionKey, Fetcher] = {}
+        # Records of leaders that were appended here.
+        self.bytes_in = 0
         self._closed = False
         self._limits_of: BrokerConfig | None = None
         self._limits = SourceLimits("", broker_id, NO_BROKER_EPOCH, 0, 0, 0)

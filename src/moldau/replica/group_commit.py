@@ -19,6 +19,7 @@ from moldau.deferred import Deferred
 from moldau.replica.partition import Partition
 from moldau.runtime.ports import Loop, Workers
 from moldau.storage.commit import Commit
+from moldau.storage.forcing import Forcing
 from moldau.storage.log import Log
 from moldau.storage.storage_error import StorageError
 
@@ -32,10 +33,12 @@ class GroupCommit:
         loop: Loop,
         workers: Workers,
         committed: Callable[[Partition], None],
+        forcing: Forcing,
     ) -> None:
         self._loop = loop
         self._workers = workers
         self._committed = committed
+        self._forcing = forcing
         self._running: set[Partition] = set()
         # Asked for since the last turn, or while their commit was running. A dict, for its order.
         self._waiting: dict[Partition, None] = {}
@@ -83,10 +86,16 @@ class GroupCommit:
             self._committed(partition)
             return
         self._running.add(partition)
-        self._workers.submit(commit.run, lambda _, error: self._done(partition, log, commit, error))
+        self._workers.submit(
+            self._forcing.timed(commit.run),
+            lambda seconds, error: self._done(partition, log, commit, seconds, error),
+        )
 
-    def _done(self, partition: Partition, log: Log, commit: Commit, error: BaseException | None) -> None:
+    def _done(
+        self, partition: Partition, log: Log, commit: Commit, seconds: float | None, error: BaseException | None
+    ) -> None:
         self._running.discard(partition)
+        self._forcing.took(seconds)
         if partition.log is not log or partition.is_released:
             # Moved or deleted meanwhile: its files may have been closed under the fsync.
             pass

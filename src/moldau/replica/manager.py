@@ -79,7 +79,7 @@ class ReplicaManager:
         self.produces: Purgatory[Partition] = Purgatory("produce", clock, loop)
         self.fetches: Purgatory[Partition] = Purgatory("fetch", clock, loop)
         self.deletes: Purgatory[Partition] = Purgatory("delete", clock, loop)
-        self._commits = GroupCommit(loop, workers, self._forced) if workers is not None else None
+        self._commits = GroupCommit(loop, workers, self._forced, logs.forcing) if workers is not None else None
         # Set before the first image, by a node that is not alone.
         self.replication: Replication | None = None
         # Without workers every batch is judged at once, whatever it takes.
@@ -249,6 +249,7 @@ class ReplicaManager:
             commit = self._commits.request if self._commits is not None else None
             rules = self.replication.isr if self.replication is not None else None
             partition = Partition(place, topic_id, log, self._broker_id, commit, rules)
+            partition.traffic = hosted.traffic
             hosted.partitions[place.partition] = partition
         return partition
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from moldau._speed import Traffic
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import PartitionRegistration
 from moldau.replica.follower import NO_BROKER_EPOCH, Follower
@@ -55,6 +56,7 @@ class Partition:
         "replicas",
         "topic_id",
         "topic_partition",
+        "traffic",
     )
 
     def __init__(
@@ -69,12 +71,12 @@ class Partition:
         self.topic_partition = topic_partition
         self.topic_id = topic_id
         self.log = log
+        self.traffic = Traffic()  # that of the topic, where there is one
         self._broker_id = broker_id
         self.is_leader = False
         # No longer held here; who still has it in hand leaves its files alone.
         self.is_released = False
-        self.leader_id = NO_LEADER
-        self.leader_epoch = NO_EPOCH
+        self.leader_id, self.leader_epoch = NO_LEADER, NO_EPOCH
         self.partition_epoch = -1
         self.replicas: tuple[int, ...] = ()
         self.isr: tuple[int, ...] = ()
@@ -85,8 +87,7 @@ class Partition:
         self.epoch_start_offset = 0
         self._rules = rules
         self.followers: dict[int, Follower] = {}
-        self._alone = False
-        self._min_isr = 1
+        self._alone, self._min_isr = False, 1
         # Durable mode: records count, and are acknowledged, from the moment they are on disk.
         self.durable = log.config.durable
         self._commit = commit
@@ -122,8 +123,7 @@ class Partition:
             return False
         changed = self.is_leader or state.leader_epoch > self.leader_epoch
         self._take(state)
-        self.is_leader = False
-        self._alone = False
+        self.is_leader = self._alone = False
         self.followers = {}
         return changed
 
@@ -165,14 +165,14 @@ class Partition:
         """
         self._check_writable(acks)
         info = self.log.append_as_leader(data, start, end, self.leader_epoch, origin=origin, patience=patience)
-        self._appended()
+        self._appended(info)
         return info
 
     def append_prepared(self, batch: ValidBatch, acks: int) -> AppendInfo:
         """The same for a client's batch that was judged before; who leads may have changed since."""
         self._check_writable(acks)
         info = self.log.append_prepared(batch, self.leader_epoch)
-        self._appended()
+        self._appended(info)
         return info
 
     @property
@@ -189,7 +189,8 @@ class Partition:
                 f"{self.topic_partition} has {len(self.isr)} replicas in sync and needs {self._min_isr}.",
             )
 
-    def _appended(self) -> None:
+    def _appended(self, info: AppendInfo) -> None:
+        self.traffic.took(info.bytes, 0 if info.duplicate else info.last_offset - info.base_offset + 1)
         if self._alone:
             local = self.log.local
             local.advance_high_watermark(local.log_end_offset)
@@ -395,5 +396,5 @@ class Partition:
     def low_watermark(self) -> int:
         """The smallest log start offset among live replicas: what DeleteRecords reports and waits for."""
         alive = self._rules.is_alive if self._rules is not None else lambda broker_id: True
-        starts = [follower.log_start_offset for broker_id, follower in self.followers.items() if alive(broker_id)]
-        return min(self.log.log_start_offset, *starts) if starts else self.log.log_start_offset
+        starts = (follower.log_start_offset for broker_id, follower in self.followers.items() if alive(broker_id))
+        return min((self.log.log_start_offset, *starts))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Container, Sequence
 from types import GeneratorType
 from typing import Final, TypeAlias, TypeVar, cast
 
+from moldau._speed import Traffic, count_reads
 from moldau.deferred import Deferred, settle
 from moldau.errors import ErrorCode, KafkaError
 from moldau.replica.delayed_fetch import DelayedFetch, WaitingRead
@@ -59,6 +60,7 @@ class Reads:
         "_rack",
         "_replicas",
         "_told",
+        "_traffics",
         "_waiting",
         "diverging",
         "failed",
@@ -96,6 +98,8 @@ class Reads:
         # Whether the partitions know that the follower is here.
         self._told = follower == NO_REPLICA
         self.results: list[ReadResult] = []
+        # Of the topic of each result; None where there is none here.
+        self._traffics: list[Traffic | None] = []
         self.diverging: dict[int, DivergingEpoch] = {}
         # Whether any partition was refused.
         self.failed = False
@@ -192,6 +196,7 @@ class Reads:
 
     def _begin_again(self) -> None:
         self.results = []
+        self._traffics = []
         self.failed = self.redirected = self._moved = False
         self.diverging.clear()
         self._left = self._max_bytes
@@ -199,7 +204,7 @@ class Reads:
 
     def _read(self, some: Sequence[AskedRead]) -> None:
         """Reads these partitions in the order asked for, each within what the ones before it left."""
-        results = self.results
+        results, traffics = self.results, self._traffics
         committed, follower, leader_only = self._committed, self._follower, self._leader_only
         denied = self._denied
         left, total = self._left, self._found
@@ -207,11 +212,13 @@ class Reads:
         selector = replication.selector if replication is not None and self._rack else None
         for topic, index, offset, max_bytes, leader_epoch, log_start, fetched_epoch in some:
             try:
+                traffics.append(None)
                 if denied is not None and topic in denied:
                     raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
                 partition = self._find(topic, index)
                 if partition is None:
                     partition = self._replicas.find_missing(topic, index)
+                traffics[-1] = partition.traffic
                 if selector is not None and self._redirect(selector, partition, topic, index, offset, leader_epoch):
                     continue
                 throttled = follower != NO_REPLICA and self._throttled(partition)
@@ -270,6 +277,7 @@ class Reads:
         return replication is not None and replication.leader_throttle.holds_back(partition, self._follower)
 
     def _count_sent(self) -> None:
+        count_reads(self._traffics, self.results, self._follower != NO_REPLICA)
         replication = self._replicas.replication
         if replication is None or self._follower == NO_REPLICA:
             return

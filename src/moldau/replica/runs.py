@@ -24,12 +24,15 @@ class Runs:
         clock: Clock,
         last_version: int,
         commits: Commits | None = None,
+        served: object = None,
         is_closed: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`is_closed` while every request has to be looked at: somebody is held to a quota."""
+        """`served` counts what is served so; `is_closed` while every request has to be looked at: somebody is held to a
+        quota."""
         # Of Produce, as far as it is offered.
         self.last_version: Final = last_version
         self.commits: Final = commits
+        self.served: Final = served
         self._replicas = replicas
         self._watched = replicas.fetches.watched
         self._now_ms = clock.now_ms
@@ -49,7 +52,7 @@ class Runs:
         # Found in an earlier turn perhaps: its topic may have been deleted since, and it may not have left yet.
         if not partition.has_runs or self._is_closed() or partition.topic_id not in self._replicas.by_id:
             return None
-        return open_run(partition.log.local, partition.leader_epoch, self._now_ms())
+        return open_run(partition.log.local, partition.leader_epoch, self._now_ms(), partition.traffic)
 
     def admits(self, partition: Partition, header: BatchHeader) -> bool:
         return admits(partition.log.local, header)

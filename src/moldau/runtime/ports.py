@@ -47,6 +47,18 @@ class LoopLoad:
     idle_seconds: float = 0.0
     # The longest turn; whoever has looked sets it to 0.
     longest_seconds: float = 0.0
+    # When this turn learnt who is ready, by the monotonic clock.
+    polled_at: float = 0.0
+
+
+@dataclass(slots=True)
+class WorkersLoad:
+    """What workers have done."""
+
+    jobs: int = 0
+    seconds: float = 0.0
+    # Submitted and not back yet.
+    busy: int = 0
 
 
 @dataclass(slots=True, frozen=True)
@@ -87,6 +99,10 @@ class Loop(Protocol):
         there is more to do here."""
         ...
 
+    def when_flushed(self, told: Callable[[float, float], None]) -> None:
+        """`told` hears once, at the end of this turn, when what is queued began to leave and when that was over."""
+        ...
+
     def run(self) -> None:
         """Runs until `stop`."""
         ...
@@ -95,6 +111,9 @@ class Loop(Protocol):
 
 
 class Workers(Protocol):
+    @property
+    def load(self) -> WorkersLoad: ...
+
     def submit(self, job: Callable[[], T], done: Callable[[T | None, BaseException | None], None]) -> None:
         """Runs `job` off the loop, `done(result, error)` on it. A job releases the GIL (fsync, kernels) or is short."""
         ...
@@ -398,6 +417,11 @@ class Runs(Protocol):
 
     @property
     def commits(self) -> Commits | None: ...
+
+    @property
+    def served(self) -> Any:
+        """Where the network counts what it serves by itself (`_speed/express`)."""
+        ...
 
     def of(self, receiver: Receiver, /) -> Runs:
         """What may be written by one connection."""

@@ -24,6 +24,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import count
 from math import inf
 from typing import Any, Final, Protocol
@@ -89,6 +90,7 @@ class Reactor:
         self._handlers: dict[int, Callable[[int], None]] = {}
         self._ready: list[Callable[[], None]] = []
         self._unflushed: list[Flushable] = []
+        self._told_flushed: list[Callable[[float, float], None]] = []
         self._timers: list[Timer] = []
         self._timer_order = count()
         self._cancelled = 0
@@ -144,6 +146,9 @@ class Reactor:
     def flush(self) -> None:
         senders, self._unflushed = self._unflushed, []
         self._run_all([sender.flush for sender in senders])
+
+    def when_flushed(self, told: Callable[[float, float], None]) -> None:
+        self._told_flushed.append(told)
 
     def run(self) -> None:
         if self._running:
@@ -233,7 +238,7 @@ class Reactor:
         if asked - self._polled > load.longest_seconds:
             load.longest_seconds = asked - self._polled
         ready = self._readiness.poll(self._wait_time(), EVENTS_PER_TURN)
-        self._polled = polled = now = time.monotonic()
+        self._polled = load.polled_at = polled = now = time.monotonic()
         load.turns += 1
         load.idle_seconds += polled - asked
         left = ready
@@ -280,8 +285,17 @@ class Reactor:
             self._run_all(callbacks)
         if self._timers:
             self._run_timers()
-        if self._unflushed:
+        if self._told_flushed:
+            self._flush_and_tell()
+        elif self._unflushed:
             self.flush()
+
+    def _flush_and_tell(self) -> None:
+        told, self._told_flushed = self._told_flushed, []
+        begun = time.monotonic()
+        self.flush()
+        ended = time.monotonic()
+        self._run_all([partial(one, begun, ended) for one in told])
 
     def _with_postponed(self, ready: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """Those who wait already before those who came since, each once, with what is known of it now."""

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
+from moldau.runtime.ports import WorkersLoad
+
 T = TypeVar("T")
 
 # How long the end of a process waits for jobs that are under way.
@@ -28,14 +30,15 @@ class ThreadWorkers:
         self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Callable[[Any, BaseException | None], None]] | None]
         self._jobs = queue.SimpleQueue()
         # Counted on the loop's thread only (submit and the return of a result), hence without a lock.
-        self._busy = 0
+        self.load = WorkersLoad()
         self._closed = False
 
     def submit(self, job: Callable[[], T], done: Callable[[T | None, BaseException | None], None]) -> None:
         if self._closed:
             raise RuntimeError("the workers are closed")
-        self._busy += 1
-        if self._busy > len(self._threads) and len(self._threads) < self._limit:
+        self.load.jobs += 1
+        self.load.busy += 1
+        if self.load.busy > len(self._threads) and len(self._threads) < self._limit:
             thread = threading.Thread(target=self._work, name=f"worker-{len(self._threads)}", daemon=True)
             self._threads.append(thread)
             thread.start()
@@ -60,11 +63,12 @@ class ThreadWorkers:
             job, done = item
             result: Any = None
             error: BaseException | None = None
+            begun = time.monotonic()
             try:
                 result = job()
             except BaseException as caught:
                 error = caught
-            self._call_from_thread(_Return(self, done, result, error))
+            self._call_from_thread(_Return(self, done, result, error, time.monotonic() - begun))
             # Dropped before the next wait, or an idle thread would keep the last result alive.
             del item, job, done, result, error
 
@@ -72,7 +76,7 @@ class ThreadWorkers:
 class _Return:
     """Brings one result home; runs on the loop's thread."""
 
-    __slots__ = ("_done", "_error", "_result", "_workers")
+    __slots__ = ("_done", "_error", "_result", "_seconds", "_workers")
 
     def __init__(
         self,
@@ -80,16 +84,20 @@ class _Return:
         done: Callable[[Any, BaseException | None], None],
         result: Any,
         error: BaseException | None,
+        seconds: float,
     ) -> None:
         self._workers = workers
         self._done = done
         self._result = result
         self._error = error
+        self._seconds = seconds
 
     def doing(self) -> str:
         """For whoever wonders why that took long."""
         return f"what a worker brought to {getattr(self._done, '__qualname__', repr(self._done))}"
 
     def __call__(self) -> None:
-        self._workers._busy -= 1
+        load = self._workers.load
+        load.busy -= 1
+        load.seconds += self._seconds
         self._done(self._result, self._error)

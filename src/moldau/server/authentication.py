@@ -173,6 +173,7 @@ class Authentication:
                 if not isinstance(error, MoldauError):
                     logger.error("the mechanism %s failed", mechanism.name, exc_info=error)
                 error = invalid_credentials(mechanism.name)
+            self._listener.logins.note(succeeded=False, again=self._identity is not None)
             logger.info("%s did not log in by %s: %s", self._connection.name, mechanism.name, error.message)
             told(None, error)
 
@@ -207,6 +208,7 @@ class Authentication:
         listener, connection = self._listener, self._connection
         assert self._mechanism is not None
         again = self._identity is not None
+        listener.logins.note(succeeded=True, again=again)
         self._identity, self._mechanism_name, self._mechanism = identity, self._mechanism.name, None
         self._cancel_timers()
         if again:

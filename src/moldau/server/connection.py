@@ -23,6 +23,7 @@ from moldau.protocol.wire import Reader
 from moldau.runtime.ports import Chunk, Transport
 from moldau.security.principal import ANONYMOUS, Principal
 from moldau.server.dispatch import DECLINED, DispatchTable, Route
+from moldau.server.request_times import Timing
 
 if TYPE_CHECKING:
     from moldau.server.authentication import Authentication
@@ -40,6 +41,12 @@ _HEADER_SIZE = _HEADER.size
 _CLIENT_START = 8
 
 
+# Requests of a kind that follow each other are timed when these bits of their number are 0: one of 16.
+_UNOBSERVED = 15
+# Of the first so many requests each that is of another kind than the one before.
+_BEGINNING = 32
+
+
 class ClientSoftware(NamedTuple):
     name: str
     version: str
@@ -48,11 +55,14 @@ class ClientSoftware(NamedTuple):
 class Connection:
     __slots__ = (
         "_channel",
+        "_counted",
         "_holds",
         "_identify",
+        "_leaving",
         "_route",
         "_routes",
         "_send",
+        "_timing",
         "_told_closed",
         "asked_bytes",
         "authentication",
@@ -107,6 +117,11 @@ class Connection:
         self._send = transport.send
         self._holds = 0
         self._route: Route | None = None
+        # How many of the requests have been counted for their API.
+        self._counted = 0
+        # Of the request that is being observed; of one whose answer the client has not taken yet.
+        self._timing: Timing | None = None
+        self._leaving: Timing | None = None
         self._told_closed: Callable[[], None] | None = None
         self._identify = identify
 
@@ -132,10 +147,13 @@ class Connection:
             if route is None:
                 self._no_route(key, correlation_id)
                 return
-            self._route = route
+            if (route is not self._route or not self.requests & _UNOBSERVED) and self._observed(
+                route, data, start, end
+            ):
+                return
             if client_length > 0:
                 body += client_length
-            raw, flexible, version, _, _ = route
+            raw, flexible, version, _, _, _ = route
             if body > end:
                 raise ProtocolError("the client id of a request runs past its end")
             if data[start + _CLIENT_START : body] != self.client_bytes:
@@ -169,10 +187,14 @@ class Connection:
         return None
 
     def drained(self) -> None:
-        """The transport holds back requests until its answers have left; there is nothing to do here."""
+        """The transport holds back requests until its answers have left."""
+        leaving, self._leaving = self._leaving, None
+        if leaving is not None:
+            leaving.left(self._channel.now())
 
     def closed(self, reason: str | None) -> None:
         self.open = False
+        self.count_requests()
         if reason is not None and self._route is not None:
             logger.warning("closed the connection from %s: %s", self.name, reason)
         elif reason is not None:
@@ -224,6 +246,8 @@ class Connection:
         self._holds -= 1
         if self._holds:
             return
+        if self._timing is not None:
+            self._answered(self._timing)
         if self.closing:
             self.close()
         else:
@@ -254,6 +278,54 @@ class Connection:
         self.transport.pause()
         if not self._holds:
             self.close()
+
+    # -------------------------------------------------------------------------------------------- counted and timed
+
+    def count_requests(self) -> None:
+        """Has its requests counted where they belong: not with every one of them, but when somebody wants to know."""
+        if self._route is not None:
+            self._route.tally.add(self.requests - self._counted, self.is_follower)
+        self._counted = self.requests
+
+    def _observed(self, route: Route, data: memoryview, start: int, end: int) -> bool:
+        """A request of another kind than the last, or one of many: counts those before it. Whether it was served here,
+        and timed: what begins on a connection always is, so that what is rare is seen, too."""
+        if self._timing is not None:
+            return False
+        self.requests -= 1
+        is_new = route is not self._route
+        self.count_requests()
+        self._route = route
+        if is_new and self.requests > _BEGINNING and (self.requests + 1) & _UNOBSERVED:
+            self.requests += 1
+            return False
+        channel = self._channel
+        timing = self._timing = Timing(route.tally.times, channel.loop.load.polled_at, channel.now())
+        self.frame(data, start, end)
+        if self._timing is timing:
+            timing.handled_at = channel.now()
+            if not self._holds:
+                self._answered(timing)
+        return True
+
+    def _answered(self, timing: Timing) -> None:
+        self._timing = None
+        timing.answered(self._channel.now(), self.is_follower)
+
+        def flushed(begun: float, ended: float) -> None:
+            timing.flushed_at = begun
+            if self.transport.unsent and self.open:
+                self._leaving = timing
+            else:
+                timing.left(ended)
+
+        self._channel.loop.when_flushed(flushed)
+
+    def throttled(self, milliseconds: int) -> None:
+        """The answer has been given; the client has to wait before its next request is looked at."""
+        if self._timing is not None:
+            self._timing.throttle_seconds = milliseconds / 1000
+            self._answered(self._timing)
 
     # ------------------------------------------------------------------------------------------------- headers
 

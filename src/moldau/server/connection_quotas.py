@@ -70,6 +70,8 @@ class ConnectionQuotas:
         self.limits = limits
         self.total = 0
         self._per_listener: dict[str, int] = {}
+        # Since the start, by listener.
+        self.created: dict[str, int] = {}
         self._per_ip: dict[str, int] = {}
         self._rate = Rate(limits.max_rate, now) if limits.max_rate < INT_MAX else None
         # Quotas of addresses, and what comes from those that have one.
@@ -97,6 +99,7 @@ class ConnectionQuotas:
 
     def opened(self, listener: str, address: str) -> None:
         self.total += 1
+        self.created[listener] = self.created.get(listener, 0) + 1
         self._per_listener[listener] = self._per_listener.get(listener, 0) + 1
         self._per_ip[address] = self._per_ip.get(address, 0) + 1
 
@@ -106,6 +109,9 @@ class ConnectionQuotas:
         self._per_ip[address] -= 1
         if not self._per_ip[address]:
             del self._per_ip[address]
+
+    def held(self, listener: str) -> int:
+        return self._per_listener.get(listener, 0)
 
     def has_slot(self, listener: str) -> bool:
         """Whether the listener may accept another connection now."""

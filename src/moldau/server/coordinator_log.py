@@ -69,8 +69,10 @@ class CoordinatorLog:
         if held is None or not held.has_runs or held.leader_epoch != leader_epoch:
             return None
         end = append_run(held.log.local, batch, records, leader_epoch, now_ms)
-        if end is not None and held in self._watched:
-            self._replicas.wake_readers(held)
+        if end is not None:
+            held.traffic.took(len(batch), records)
+            if held in self._watched:
+                self._replicas.wake_readers(held)
         return end
 
     def check_marker(

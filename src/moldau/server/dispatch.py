@@ -30,6 +30,7 @@ from moldau.protocol.message import Message
 from moldau.protocol.slices import MOST_ELEMENTS
 from moldau.runtime.ports import Chunk
 from moldau.server.parts import Parts
+from moldau.server.request_times import ApiTimes, Tally
 from moldau.slicing import Work
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class Route(NamedTuple):
     api: Api
     # What follows the correlation id in the response header.
     response_tags: bytes
+    tally: Tally
 
 
 class DispatchTable:
@@ -96,11 +98,13 @@ class DispatchTable:
     def __init__(self, apis: Iterable[Api], services: Services, *, unstable: bool = False) -> None:
         self.offers: dict[int, Offer] = {}
         self.routes: dict[int, Route] = {}
+        self.times: dict[int, ApiTimes] = {}
         for api in apis:
             if api.key in self.offers:
                 raise ValueError(f"{api.key.name} stands twice in the table of APIs")
             offer = self.offers[api.key] = _offer(api, unstable)
             raw = None if api.raw is None else api.raw(services)
+            times = self.times[api.key] = ApiTimes(api.request.__name__.removesuffix("Request"))
             for version in range(offer.min_version, offer.max_version + 1):
                 self.routes[route_key(api.key, version)] = Route(
                     raw,
@@ -108,6 +112,7 @@ class DispatchTable:
                     version,
                     api,
                     b"\0" if response_header_version(api.key, version) else b"",
+                    Tally(version, times),
                 )
 
 

@@ -37,6 +37,7 @@ class Permits:
     def __init__(self, services: Services, authorization: Authorization, runs: Runs) -> None:
         self.last_version: Final = runs.last_version
         self.commits: Final = None
+        self.served: Final = runs.served
         self.services = services
         self.authorization = authorization
         self.runs = runs
@@ -72,6 +73,7 @@ class PermittedRuns:
 
     def __init__(self, permits: Permits, connection: Connection) -> None:
         self.last_version: Final = permits.last_version
+        self.served: Final = permits.served
         commits = permits.runs.commits
         self.commits: Final = (
             PermittedCommits(permits, connection, commits) if isinstance(commits, CommitRuns) else None

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from types import GeneratorType
 from typing import Any, Final
 
+from moldau import _speed
 from moldau.deferred import Deferred, gather, ready, recovered
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.protocol.api import ApiKey
@@ -42,6 +43,9 @@ from moldau.server.dispatch import DispatchTable, Offer, Route
 from moldau.server.parts import Parts
 from moldau.server.permitted_runs import Permits
 from moldau.slicing import Work, run_whole
+
+if _speed.COMPILED:
+    from moldau._speed.express import Served
 
 logger = logging.getLogger("moldau.server")
 
@@ -74,9 +78,12 @@ class RequestChannel:
         self.in_flight = 0
         self._services = services
         self._slicer = services.slicer
-        self._now = services.runtime.clock.monotonic
+        self.now = self._now = services.runtime.clock.monotonic
         self.complaints = Complaints(self._now)
-        self._loop = loop
+        self.loop = self._loop = loop
+        # Answers after which a client was told to wait, and for how long altogether.
+        self.throttled = 0
+        self.throttled_ms = 0
         # Clients come to brokers; a controller that is asked by one counts only what is changed.
         self._quotas = services.client_quotas if ApiKey.PRODUCE in table.offers else UNLIMITED
         # Answers that became known in this turn, and those of them that are left for the next ones.
@@ -85,13 +92,16 @@ class RequestChannel:
         # What the network may serve by itself: plain writes and offset commits, if this listener offers both.
         produce, commit = table.offers.get(ApiKey.PRODUCE), table.offers.get(ApiKey.OFFSET_COMMIT)
         self.runs: Runs | Permits | None = None
+        self.served: Served | None = None
         if produce is not None and produce.api.raw is not None:
             commits = None
             if commit is not None and commit.api.raw is not None:
                 commits = CommitRuns(services, commit.max_version)
             quotas = services.client_quotas
             clock, last = services.runtime.clock, produce.max_version
-            self.runs = runs = Runs(services.replicas, clock, last, commits, lambda: quotas.active)
+            if _speed.COMPILED:
+                self.served = Served()
+            self.runs = runs = Runs(services.replicas, clock, last, commits, self.served, lambda: quotas.active)
             if services.authorization is not None:
                 self.runs = Permits(services, services.authorization, runs)
 
@@ -296,6 +306,9 @@ class RequestChannel:
 
     def throttle(self, connection: Connection, milliseconds: int) -> None:
         """Takes no request from `connection` for a while; also for raw handlers that told the client to wait."""
+        self.throttled += 1
+        self.throttled_ms += milliseconds
+        connection.throttled(milliseconds)
         connection.hold()
         self._loop.call_later(milliseconds / 1000, connection.release)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from moldau.config.definition import ConfigError
+from moldau.dataclass import dataclass
 from moldau.runtime.ports import Runs
 from moldau.security.verdict import Identity, ServerMechanism
 from moldau.server.authentication import Authentication, routes_by_stage
@@ -31,6 +32,24 @@ class OfferedMechanisms:
         return self._makers[name]()
 
 
+@dataclass(slots=True)
+class Logins:
+    """How many there were."""
+
+    succeeded: int = 0
+    failed: int = 0
+    renewed: int = 0
+    not_renewed: int = 0
+
+    def note(self, *, succeeded: bool, again: bool) -> None:
+        if again:
+            self.renewed += succeeded
+            self.not_renewed += not succeeded
+        else:
+            self.succeeded += succeeded
+            self.failed += not succeeded
+
+
 class SaslListener:
     def __init__(self, name: str, table: DispatchTable, services: Services, runs: Runs | None = None) -> None:
         """`runs` are for those who have logged in."""
@@ -38,6 +57,7 @@ class SaslListener:
         self.runs = runs
         self.loop = services.runtime.loop
         self.clock = services.runtime.clock
+        self.logins = Logins()
         self.routes = routes_by_stage(table.routes)
         self._services = services
         self._config = services.config

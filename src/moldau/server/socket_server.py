@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from moldau.config.broker import BrokerConfig
     from moldau.config.listeners import Endpoint
     from moldau.security.quota import Limits
+    from moldau.server.sasl_listener import Logins, SaslListener
 
 logger = logging.getLogger("moldau.server")
 
@@ -36,6 +37,7 @@ class SocketServer:
         self._services = services
         self._channels: dict[int, RequestChannel] = {}
         self._acceptors: dict[str, Acceptor] = {}
+        self._sasl: dict[str, SaslListener] = {}
         self._quotas = ConnectionQuotas(limits_of(config), runtime.clock.monotonic())
         self._idle_seconds = config.connections_max_idle_ms / 1000
         self._sweep_timer: TimerHandle | None = None
@@ -59,6 +61,7 @@ class SocketServer:
 
             # The express way would serve somebody before he has logged in: so it is opened by the login.
             runs, sasl = None, SaslListener(endpoint.name, table, self._services, runs)
+            self._sasl[endpoint.name] = sasl
         acceptor = Acceptor(
             endpoint.name, channel, self._quotas, self._runtime.clock, self._runtime.loop, self._opened, sasl
         )
@@ -101,6 +104,20 @@ class SocketServer:
     @property
     def listener_names(self) -> tuple[str, ...]:
         return tuple(self._acceptors)
+
+    def come_and_gone(self, listener_name: str) -> tuple[int, int]:
+        """Connections that were accepted since the start, and those of them that have ended."""
+        created = self._quotas.created.get(listener_name, 0)
+        return created, created - self._quotas.held(listener_name)
+
+    @property
+    def logins(self) -> dict[str, Logins]:
+        """What came of them, on the listeners where there are any."""
+        return {name: sasl.logins for name, sasl in self._sasl.items()}
+
+    @property
+    def channels(self) -> tuple[RequestChannel, ...]:
+        return tuple(self._channels.values())
 
     @property
     def in_flight(self) -> int:

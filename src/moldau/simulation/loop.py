@@ -79,6 +79,7 @@ class Schedule:
             self._move_to(when_us)
             self.steps += 1
             self.last = event.loop
+            event.loop.load.polled_at = self.clock.monotonic()
             try:
                 callback()
             except PowerCut:
@@ -141,6 +142,10 @@ class SimulatedLoop:
 
     def flush(self) -> None:
         """What is sent leaves after the step, which takes no time."""
+
+    def when_flushed(self, told: Callable[[float, float], None]) -> None:
+        now = self._schedule.clock.monotonic()
+        told(now, now)
 
     def call_after_us(self, delay_us: int, callback: Callable[[], None]) -> Event:
         return self._schedule.add(delay_us, self, callback)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from moldau.runtime.ports import WorkersLoad
 from moldau.simulation.chance import SeededRandom
 from moldau.simulation.loop import SimulatedLoop
 
@@ -22,6 +23,8 @@ class SimulatedWorkers:
         self._loop = loop
         self._chance = chance
         self._closed = False
+        # They take no time, and nobody looks.
+        self.load = WorkersLoad()
 
     def submit(self, job: Callable[[], T], done: Callable[[T | None, BaseException | None], None]) -> None:
         if self._closed:

@@ -43,10 +43,11 @@ _THROTTLED_TURN_SECONDS: Final = 0.1
 class _Run:
     """One compaction under way."""
 
-    __slots__ = ("_cuts", "compaction", "log", "steps")
+    __slots__ = ("_cuts", "begun_at", "compaction", "log", "steps")
 
-    def __init__(self, log: Log, compaction: Compaction) -> None:
+    def __init__(self, log: Log, compaction: Compaction, begun_at: float) -> None:
         self.log = log
+        self.begun_at = begun_at
         self._cuts = log.durability.cuts
         self.compaction = compaction
         self.steps: Generator[int | Replacement, None, None] = compaction.run()
@@ -89,6 +90,11 @@ class LogCleaner:
         # Public: retention leaves these alone, and so does moving a log to another directory.
         self.busy: dict[TopicPartition, _Run] = {}
         self.uncleanable: dict[Log, str] = {}
+        # For whoever wants to know how it gets on: the dirtiest log of the last look, when that was, and what was done.
+        self.dirtiest = 0.0
+        self.looked_at_ms = runtime.clock.now_ms()
+        self.compactions = self.bytes_read = self.bytes_written = 0
+        self.longest_seconds = 0.0
 
     def start(self) -> None:
         self._stopped = not self._config().log_cleaner_enable
@@ -122,6 +128,8 @@ class LogCleaner:
                     if found is not None:
                         waiting.append((found.ratio, log))
                 yield
+            self.dirtiest = max((ratio for ratio, _ in waiting), default=0.0)
+            self.looked_at_ms = self._runtime.clock.now_ms()
             waiting.sort(key=lambda pair: pair[0], reverse=True)
             for _, log in waiting:
                 if self._stopped or len(self.busy) >= self._config().log_cleaner_threads:
@@ -175,7 +183,7 @@ class LogCleaner:
             buffer_size=config.log_cleaner_io_buffer_size // max(1, config.log_cleaner_threads),
             seed=runtime.random.bytes(16),
         )
-        run = self.busy[log.topic_partition] = _Run(log, compaction)
+        run = self.busy[log.topic_partition] = _Run(log, compaction, runtime.clock.monotonic())
         self._step(run)
 
     def _step(self, run: _Run) -> None:
@@ -219,6 +227,10 @@ class LogCleaner:
             return
         log, compaction = run.log, run.compaction
         log.local.first_dirty_offset = compaction.clean_offset
+        self.compactions += 1
+        self.bytes_read += compaction.bytes_read
+        self.bytes_written += compaction.bytes_written
+        self.longest_seconds = max(self.longest_seconds, self._runtime.clock.monotonic() - run.begun_at)
         logger.debug(
             "compacted %s up to offset %d: kept %d of %d records, %d of %d bytes",
             log.topic_partition,

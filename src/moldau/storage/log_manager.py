@@ -18,6 +18,7 @@ from moldau.runtime.ports import Clock, Disk, Loop, Random, Workers
 from moldau.storage.deferred_removal import DeferredRemoval
 from moldau.storage.directory_work import DirectoryWork
 from moldau.storage.file_names import DELETE_DIRECTORY
+from moldau.storage.forcing import Forcing
 from moldau.storage.future_logs import FutureLogs
 from moldau.storage.log import Log
 from moldau.storage.log_closing import LogClosing
@@ -67,6 +68,7 @@ class LogManager:
         # way in and out.
         self.strays = Strays()
         self.removal = DeferredRemoval(disk, clock)
+        self.forcing = Forcing(clock)
         self.futures = FutureLogs(disk, clock, random, self.removal, config.producer_id_expiration_ms)
         self.retirement = Retirement(disk, random, self.removal, self._directory_and_work, self.report, loop)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from moldau._speed import BatchHeader, assign_offsets
+from moldau._speed import BatchHeader, Traffic, assign_offsets
 from moldau.config.definition import LONG_MAX
 from moldau.errors import KafkaError
 from moldau.storage.local_log import RECENT_BATCHES, LocalLog
@@ -20,14 +20,14 @@ _MIN_INT64: Final = -(1 << 63)
 
 # Descriptor, position and offset for the next batch, leader epoch, log start. Limits: end of the segment, latest
 # timestamp, last offset, bytes of a batch. Whether records need keys, their earliest and latest time. Bytes behind
-# which a batch gets an entry in the index. A plain tuple: one is made for every run.
-Run: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, bool, int, int, int]
+# which a batch gets an entry in the index. Where it is counted. A plain tuple: one is made for every run.
+Run: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, bool, int, int, int, Traffic]
 # A producer's batch, its offset and its timestamp.
 Written: TypeAlias = tuple[BatchHeader, int, int]
 
 
-def open_run(log: LocalLog, leader_epoch: int, now_ms: int) -> Run | None:
-    """Where batches may be written, each as it is; None if each has to be looked at."""
+def open_run(log: LocalLog, leader_epoch: int, now_ms: int, traffic: Traffic) -> Run | None:
+    """Where batches may be written, each as it is; None if each has to be looked at. `traffic` is that of the topic."""
     if not _takes_all(log, leader_epoch):
         return None
     segment, config = log.segments.active, log.config
@@ -48,6 +48,7 @@ def open_run(log: LocalLog, leader_epoch: int, now_ms: int) -> Run | None:
         max(now_ms - config.message_timestamp_before_max_ms, _MIN_INT64),
         min(now_ms + config.message_timestamp_after_max_ms, LONG_MAX),
         unindexed,
+        traffic,
     )
 
 

@@ -143,7 +143,7 @@ class Upkeep:
         self._flushing.add(log.topic_partition)
         done = self._forced(log.topic_partition, log, work)
         if self._workers is not None:
-            self._workers.submit(work.run, done)
+            self._workers.submit(self._logs.forcing.timed(work.run), done)
         else:
             try:
                 work.run()
@@ -154,9 +154,10 @@ class Upkeep:
 
     def _forced(
         self, partition: TopicPartition, log: Log, work: SealedFlush | Commit
-    ) -> Callable[[None, BaseException | None], None]:
-        def done(_: None, error: BaseException | None) -> None:
+    ) -> Callable[[float | None, BaseException | None], None]:
+        def done(seconds: float | None, error: BaseException | None) -> None:
             self._flushing.discard(partition)
+            self._logs.forcing.took(seconds)
             if error is None:
                 work.done()
             elif isinstance(error, OSError):

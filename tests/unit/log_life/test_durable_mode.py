@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from faulty_disk import FaultyDisk, FaultyRuntime
 from in_process_node import InProcessNode, Wire, request_frame
-from storage_kit import append, batch, open_log
+from storage_kit import StoppedClock, append, batch, open_log
 
 from moldau.config.topic import LogConfig
 from moldau.errors import ErrorCode
@@ -17,6 +17,7 @@ from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchRe
 from moldau.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from moldau.replica.group_commit import GroupCommit
 from moldau.replica.partition import Partition
+from moldau.storage.forcing import Forcing
 from moldau.types import TopicPartition
 
 DURABLE = LogConfig(flush_messages=1)
@@ -59,7 +60,7 @@ class World:
         self.moved: list[Any] = []
         self.failed: list[Any] = []
         self.log.directory.report = self.failed.append
-        commits = GroupCommit(self.turn, self.turn, self.moved.append)
+        commits = GroupCommit(self.turn, self.turn, self.moved.append, Forcing(StoppedClock()))
         self.partition = Partition(TopicPartition("orders", 0), bytes(16), self.log, 1, commits.request)
         self.partition.become_leader(registration(), 0)
         self.disk.synced.clear()
@@ -171,7 +172,8 @@ def test_what_a_crash_left_counts_when_it_is_forced(tmp_path):
     log.segments.release()
     disk, turn = FaultyDisk(), Turn()
     log = open_log(tmp_path, DURABLE, disk=disk, clean_shutdown=False)
-    partition = Partition(TopicPartition("orders", 0), bytes(16), log, 1, GroupCommit(turn, turn, print).request)
+    commits = GroupCommit(turn, turn, print, Forcing(StoppedClock()))
+    partition = Partition(TopicPartition("orders", 0), bytes(16), log, 1, commits.request)
     partition.become_leader(registration(), 0)
     assert log.high_watermark == 0
     turn.end_turn()

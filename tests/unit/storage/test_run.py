@@ -8,6 +8,7 @@ from random import Random
 import pytest
 from storage_kit import NOW, FailingDisk, StoppedClock, open_log, values_of
 
+from moldau._speed import Traffic
 from moldau.config.topic import LogConfig
 from moldau.protocol.records import encode_batch
 from moldau.storage.run import append_run, close_run, open_run
@@ -23,7 +24,7 @@ def test_a_run_begins_where_the_log_ends(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     batch = one_batch()
     log.append_as_leader(batch, 0, len(batch), EPOCH)
-    run = open_run(log.local, EPOCH, NOW)
+    run = open_run(log.local, EPOCH, NOW, Traffic())
     assert run is not None
     descriptor, position, offset, epoch, log_start, *_ = run
     assert (position, offset, epoch, log_start) == (len(batch), 1, EPOCH, 0)
@@ -45,20 +46,20 @@ def test_what_has_to_be_looked_at_has_no_run(tmp_path: Path, config: LogConfig) 
     log = open_log(tmp_path, config)
     batch = one_batch()
     log.append_as_leader(batch, 0, len(batch), EPOCH)
-    assert open_run(log.local, EPOCH, NOW) is None
+    assert open_run(log.local, EPOCH, NOW, Traffic()) is None
     log.close()
 
 
 def test_the_first_batch_of_a_log_of_an_epoch_and_after_a_failure_comes_alone(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     log.begin_epoch(EPOCH)
-    assert open_run(log.local, EPOCH, NOW) is None
+    assert open_run(log.local, EPOCH, NOW, Traffic()) is None
     batch = one_batch()
     log.append_as_leader(batch, 0, len(batch), EPOCH)
-    assert open_run(log.local, EPOCH, NOW) is not None
-    assert open_run(log.local, EPOCH + 1, NOW) is None
+    assert open_run(log.local, EPOCH, NOW, Traffic()) is not None
+    assert open_run(log.local, EPOCH + 1, NOW, Traffic()) is None
     log.segments.active.tear()
-    assert open_run(log.local, EPOCH, NOW) is None
+    assert open_run(log.local, EPOCH, NOW, Traffic()) is None
     log.close()
 
 
@@ -68,8 +69,8 @@ def test_a_segment_that_is_too_old_has_no_run(tmp_path: Path) -> None:
     log = open_log(tmp_path, LogConfig(segment_ms=1000), clock=clock)
     batch = memoryview(bytearray(encode_batch([(-1, None, b"value", ())])))
     log.append_as_leader(batch, 0, len(batch), EPOCH)
-    assert open_run(log.local, EPOCH, NOW) is not None
-    assert open_run(log.local, EPOCH, NOW + 2000) is None
+    assert open_run(log.local, EPOCH, NOW, Traffic()) is not None
+    assert open_run(log.local, EPOCH, NOW + 2000, Traffic()) is None
     log.close()
 
 
@@ -80,7 +81,7 @@ def test_the_first_batch_of_a_run_gets_the_entry_that_is_due(tmp_path: Path) -> 
         log.append_as_leader(batch, 0, len(batch), EPOCH)
     size = len(batch)
     entries = log.segments.active.offset_index.entries
-    run = open_run(log.local, EPOCH, NOW)
+    run = open_run(log.local, EPOCH, NOW, Traffic())
     assert run is not None
     assert run[-1] == 100
     close_run(log.local, 4 * size, 4, (NOW, 2), (NOW + 5, 3), {2: 2 * size, 3: 3 * size}, [])
@@ -99,7 +100,7 @@ def test_the_last_entry_of_an_index_ends_its_segment(tmp_path: Path) -> None:
     for _ in range(5):
         batch = one_batch()
         log.append_as_leader(batch, 0, len(batch), EPOCH)
-        runs.append(open_run(log.local, EPOCH, NOW) is not None)
+        runs.append(open_run(log.local, EPOCH, NOW, Traffic()) is not None)
     # Of the time index, with its longer entries, two fit: the second batch has one, the next would fill it.
     assert runs == [True, False, True, False, True]
     log.close()
@@ -159,7 +160,7 @@ def test_a_run_that_cannot_be_written_changes_nothing(tmp_path: Path) -> None:
     assert append_run(log.local, bytearray(batch), 1, EPOCH, NOW) is None
     assert (log.log_end_offset, log.high_watermark) == (2, 2)
     disk.bytes_left = None
-    assert open_run(log.local, EPOCH, NOW) is None, "what was half written is cut off first"
+    assert open_run(log.local, EPOCH, NOW, Traffic()) is None, "what was half written is cut off first"
     log.append_as_leader(memoryview(bytearray(batch)), 0, len(batch), EPOCH)
     assert append_run(log.local, bytearray(batch), 1, EPOCH, NOW) == 4
     assert values_of(log) == [b"first"] * 4
@@ -173,7 +174,7 @@ def test_no_run_begins_with_the_last_entry_of_an_index(tmp_path: Path) -> None:
         log.append_as_leader(batch, 0, len(batch), EPOCH)
         segment = log.segments.active
         nearly = segment.offset_index.is_nearly_full and not segment.index_full
-        found.append((nearly, open_run(log.local, EPOCH, NOW) is None))
+        found.append((nearly, open_run(log.local, EPOCH, NOW, Traffic()) is None))
     assert any(nearly for nearly, _ in found)
     assert all(none for nearly, none in found if nearly)
     log.close()

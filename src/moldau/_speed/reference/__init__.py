@@ -14,6 +14,7 @@ from moldau._speed.reference.codec import (
 )
 from moldau._speed.reference.columns import ColumnBuilder, Columns, HeaderColumns
 from moldau._speed.reference.compaction import BatchFilter, Mark, OffsetMap
+from moldau._speed.reference.counts import Traffic, count_reads
 from moldau._speed.reference.lookup import entries_before, entries_up_to
 from moldau._speed.reference.records import (
     Header,
@@ -40,8 +41,10 @@ __all__ = [
     "RecordWalk",
     "RecordWriter",
     "RecordsSummary",
+    "Traffic",
     "assign_offsets",
     "check_records",
+    "count_reads",
     "crc32c",
     "decode_records",
     "entries_before",

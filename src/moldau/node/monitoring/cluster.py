@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from moldau.controller.controller import Controller
+from moldau.links.link import Said
+from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
-from moldau.metrics.exposition import GAUGE, Family, Sample, gauge, labels
+from moldau.metrics.exposition import GAUGE, Family, Sample, counter, gauge, labels
 from moldau.raft.member import Member
 from moldau.raft.raft_quorum import RaftQuorum
+from moldau.runtime.ports import Clock
 from moldau.slicing import pieces
 from moldau.types import NO_LEADER
 
 _CONTROLLER: Final = "kafka_controller_kafkacontroller_"
 _RAFT: Final = "kafka_server_raftmetrics_"
+# Of changes since somebody looked last that are remembered.
+_MOST_LATENCIES: Final = 1000
 
 
 def of_controller(controller: Controller, image: MetadataImage) -> Iterator[Family]:
@@ -77,6 +82,44 @@ def of_quorum(quorum: RaftQuorum) -> Iterator[Family]:
     yield gauge(
         _RAFT + "number_of_voters", "Voters of the quorum.", 0 if quorum.member is None else len(quorum.member.voters)
     )
+
+
+class QuorumRates:
+    """How fast the metadata log moves, between one look and the next. A publisher of the metadata: where this node
+    leads it sees how long a change took from being written to being decided."""
+
+    def __init__(self, quorum: RaftQuorum, clock: Clock, leads: Callable[[], bool]) -> None:
+        self._quorum = quorum
+        self._clock = clock
+        self._leads = leads
+        self._looked_at = clock.monotonic()
+        self._end_offset = 0
+        self._latencies: list[int] = []
+        self._latency_ms = 0.0
+
+    def on_image(self, _delta: MetadataDelta, image: MetadataImage) -> None:
+        if self._leads() and len(self._latencies) < _MOST_LATENCIES:
+            self._latencies.append(max(0, self._clock.now_ms() - image.timestamp))
+
+    def families(self, said: Said) -> Iterator[Family]:
+        now, end = self._clock.monotonic(), self._quorum.end_offset
+        rate = max(0, end - self._end_offset) / max(now - self._looked_at, 1e-3) if self._end_offset else 0.0
+        self._looked_at, self._end_offset = now, end
+        if self._latencies:
+            self._latency_ms = sum(self._latencies) / len(self._latencies)
+            self._latencies.clear()
+        leads = self._leads()
+        written = "Metadata records per second that this leader has written since the last look."
+        yield gauge(_RAFT + "append_records_rate", written, rate if leads else 0.0)
+        fetched = "Metadata records per second that this follower has fetched since the last look."
+        yield gauge(_RAFT + "fetch_records_rate", fetched, 0.0 if leads else rate)
+        latency = "From writing a change of metadata to its being decided, in ms, as this node saw it when it led last."
+        yield gauge(_RAFT + "commit_latency_avg", latency, self._latency_ms)
+        channel = "kafka_server_raftchannelmetrics_"
+        yield counter(channel + "request_total", "Requests to other controllers.", said.requests)
+        yield counter(channel + "response_total", "Their answers.", said.answers)
+        yield counter(channel + "outgoing_byte_total", "Bytes of these requests.", said.bytes_out)
+        yield counter(channel + "incoming_byte_total", "Bytes of these answers.", said.bytes_in)
 
 
 def _role(member: Member | None) -> str:

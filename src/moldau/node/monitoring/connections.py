@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
 
-from moldau.metrics.exposition import GAUGE, Family, Sample, gauge, labels
+from moldau.metrics.exposition import COUNTER, GAUGE, Family, Sample, counter, gauge, labels
 from moldau.replica.manager import ReplicaManager
 from moldau.server.connection import Connection
 from moldau.server.fetch_sessions import FetchSessions
 from moldau.server.socket_server import SocketServer
 from moldau.slicing import pieces
 
+if TYPE_CHECKING:
+    from moldau.server.sasl_listener import Logins
+
 # Clients say themselves what they are, so there may be any number of names.
 _MOST_SOFTWARE: Final = 50
+_SOCKETS: Final = "kafka_server_socket_server_metrics_"
+_CHANNEL: Final = "kafka_network_requestchannel_"
 _PURGATORY: Final = "kafka_server_delayedoperationpurgatory_"
 
 
@@ -37,11 +42,32 @@ def families(server: SocketServer) -> Iterator[Family]:
             software = {"clientSoftwareName": name, "clientSoftwareVersion": version}
             yield "", labels(**software, listener=listener, networkProcessor="0"), count
 
-    name = "kafka_server_socket_server_metrics_"
-    yield Family(name + "connection_count", GAUGE, "Connections by listener.", counted())
-    yield Family(name + "connections_software", GAUGE, "Connections by the client's software, as it told.", told())
+    yield Family(_SOCKETS + "connection_count", GAUGE, "Connections by listener.", counted())
+    yield Family(_SOCKETS + "connections_software", GAUGE, "Connections by the client's software, as it told.", told())
+    yield from _of_listeners(server)
+    throttled = sum(channel.throttled for channel in server.channels)
+    waited = sum(channel.throttled_ms for channel in server.channels) / 1000
+    yield counter("moldau_throttled_answers_total", "Answers that told a client to wait, for its quota.", throttled)
+    yield counter("moldau_throttled_seconds_total", "How long clients were told to wait altogether.", waited)
+    yield gauge(_CHANNEL + "requestqueuesize", "Always 0: what is read is served in the same turn of the loop.", 0)
+    unsent = "Connections whose client has not taken all of what was answered."
+    yield gauge(_CHANNEL + "responsequeuesize", unsent, sum(bool(each.transport.unsent) for each in server.connections))
     queue = "Requests whose answer is awaited: for records, replicas or the disk."
     yield gauge("moldau_requests_in_flight", queue, server.in_flight)
+
+
+def _of_listeners(server: SocketServer) -> Iterator[Family]:
+    """What came and went, and who logged in."""
+    places = {name: labels(listener=name, networkProcessor="0") for name in server.listener_names}
+    counts = {places[name]: server.come_and_gone(name) for name in places}
+    created = [("", place, count[0]) for place, count in counts.items()]
+    closed = [("", place, count[1]) for place, count in counts.items()]
+    yield Family(_SOCKETS + "connection_creation_total", COUNTER, "Connections that were accepted.", created)
+    yield Family(_SOCKETS + "connection_close_total", COUNTER, "Connections that have ended.", closed)
+    logins = {places[name]: found for name, found in server.logins.items()}
+    for name, documentation, value in _LOGINS:
+        samples = [("", place, value(found)) for place, found in logins.items()]
+        yield Family(f"{_SOCKETS}{name}_total", COUNTER, documentation, samples)
 
 
 def _software(connection: Connection) -> tuple[str, str, str]:
@@ -58,3 +84,13 @@ def of_waiting(replicas: ReplicaManager, sessions: FetchSessions) -> Iterator[Fa
     yield Family(_PURGATORY + "purgatorysize", GAUGE, size, waiting)
     cache = "kafka_server_fetchsessioncache_"
     yield gauge(cache + "numincrementalfetchsessions", "Fetch sessions that are kept.", len(sessions))
+    evicted = "Fetch sessions that had to make room for others."
+    yield counter(cache + "incrementalfetchsessionevictions_total", evicted, sessions.evictions)
+
+
+_LOGINS: Final[tuple[tuple[str, str, Callable[[Logins], int]], ...]] = (
+    ("successful_authentication", "Logins.", lambda logins: logins.succeeded),
+    ("failed_authentication", "Logins that were refused.", lambda logins: logins.failed),
+    ("successful_reauthentication", "Sessions that were renewed.", lambda logins: logins.renewed),
+    ("failed_reauthentication", "Sessions that were not renewed.", lambda logins: logins.not_renewed),
+)

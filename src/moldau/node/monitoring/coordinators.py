@@ -91,7 +91,7 @@ def of_transactions(transactions: TransactionCoordinator, now_ms: int) -> Iterat
     counts = _TransactionCounts(transactions, now_ms)
     yield Family("moldau_transactions", GAUGE, "Transactional ids known here, by state.", counts.by_state())
     longest = "How long the transaction that has been open longest is open."
-    yield Family("moldau_transaction_longest_open_ms", GAUGE, longest, counts.longest())
+    yield Family("moldau_transaction_longest_open_seconds", GAUGE, longest, counts.longest())
 
 
 class _TransactionCounts:
@@ -113,4 +113,4 @@ class _TransactionCounts:
             yield "", labels(state=state), count
 
     def longest(self) -> Iterator[Sample]:
-        yield "", "", self._longest_ms
+        yield "", "", self._longest_ms / 1000

@@ -15,8 +15,10 @@ from moldau import __version__
 from moldau.deferred import Deferred
 from moldau.links.addresses import Address, parse_address
 from moldau.metrics.exposition import OPENMETRICS, PROMETHEUS, Family, gauge, render
-from moldau.node.monitoring import clients, cluster, connections, coordinators, machine, partitions
+from moldau.node.monitoring import clients, cluster, connections, coordinators, disks, machine, partitions
+from moldau.node.monitoring.elections import Elections
 from moldau.node.monitoring.readiness import why_not_ready
+from moldau.node.monitoring.requests import Requests
 from moldau.server.http_listener import Asked, HttpListener, Page, text
 from moldau.slicing import Work
 
@@ -40,9 +42,15 @@ class Monitoring:
         self._idleness = machine.LoopIdleness(runtime.loop, runtime.clock.monotonic())
         self._making: dict[tuple[bool, bool], Deferred[Page]] = {}
         self._listener: HttpListener | None = None
+        self._elections = Elections()
+        self._quorum_rates = cluster.QuorumRates(node.quorum, runtime.clock, self._leads)
+        self._requests = Requests(node.server)
 
     def open(self, listener: str) -> None:
         """OSError if the address cannot be had."""
+        if self._node.services.controller is not None:
+            self._node.metadata.add_publisher(self._elections)
+            self._node.metadata.add_publisher(self._quorum_rates)
         pages = {"/metrics": self._metrics, "/live": self._live, "/ready": self._ready}
         self._listener = HttpListener(self._runtime, pages)
         address = Address(*self._listener.listen(*parse_address(listener, lowest_port=0)))
@@ -51,6 +59,10 @@ class Monitoring:
     def close(self) -> None:
         if self._listener is not None:
             self._listener.close()
+
+    def _leads(self) -> bool:
+        controller = self._node.services.controller
+        return controller is not None and controller.is_active
 
     def _live(self, _asked: Asked) -> Page:
         return text(200, "The node is alive.")
@@ -89,10 +101,13 @@ class Monitoring:
         yield gauge("kafka_server_kafkaserver_brokerstate", state, self._state())
         yield from machine.families(self._runtime, self._idleness, __version__)
         yield from connections.families(node.server)
+        yield from self._requests.families(self._runtime.clock.monotonic())
         yield from cluster.of_quorum(node.quorum)
+        yield from self._quorum_rates.families(node.controllers.said)
         yield from cluster.of_metadata(node.metadata.image)
         if node.services.controller is not None:
             yield from cluster.of_controller(node.services.controller, node.metadata.image)
+            yield from self._elections.families()
         broker = node.broker
         if broker is not None:
             yield from connections.of_waiting(broker.replicas, node.services.fetch_sessions)
@@ -100,6 +115,7 @@ class Monitoring:
             yield from coordinators.of_transactions(broker.transactions, self._runtime.clock.now_ms())
             yield from partitions.families(broker.replicas, node.logs)
             yield from clients.families(node.services.client_metrics)
+            yield from disks.families(node.logs, broker.cleaner, self._runtime.clock)
 
     def _state(self) -> int:
         node = self._node

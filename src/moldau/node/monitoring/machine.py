@@ -66,6 +66,10 @@ def families(runtime: Runtime, idleness: LoopIdleness, version: str) -> Iterator
         "The longest turn of the last half minute at least: who came had to wait.",
         longest,
     )
+    workers = runtime.workers.load
+    yield counter("moldau_worker_jobs_total", "Jobs for threads beside the loop: the disk, long kernels.", workers.jobs)
+    yield counter("moldau_worker_seconds_total", "Time that those which are done have taken.", workers.seconds)
+    yield gauge("moldau_worker_jobs_waiting", "Jobs that run or wait for a thread.", workers.busy)
     told = [("", labels(version=version), 1)]
     yield Family("moldau_build_info", GAUGE, "The version of the node, as a label.", told)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from moldau.metrics.exposition import GAUGE, Family, Sample, counter, gauge, labels
+from moldau._speed import Traffic
+from moldau.metrics.exposition import COUNTER, GAUGE, Family, Sample, counter, gauge, labels
 from moldau.replica.manager import ReplicaManager
 from moldau.replica.partition import Partition
 from moldau.slicing import pieces
@@ -14,6 +15,7 @@ from moldau.storage.log_manager import LogManager
 _MANAGER: Final = "kafka_server_replicamanager_"
 _PARTITION: Final = "kafka_cluster_partition_"
 _LOG: Final = "kafka_log_log_"
+_TOPICS: Final = "kafka_server_brokertopicmetrics_"
 
 
 def families(replicas: ReplicaManager, logs: LogManager) -> Iterator[Family]:
@@ -25,6 +27,7 @@ def families(replicas: ReplicaManager, logs: LogManager) -> Iterator[Family]:
     shrinks, expansions = (replication.isr.shrinks, replication.isr.expansions) if replication is not None else (0, 0)
     yield counter(_MANAGER + "isrshrinks_total", "Replicas that left an in-sync set, as their leader saw it.", shrinks)
     yield counter(_MANAGER + "isrexpands_total", "Replicas that came back into an in-sync set.", expansions)
+    yield from _of_traffic(replicas)
     yield from _of_partitions(held.led)
     yield from _of_logs(held.all)
     yield from _of_directories(logs)
@@ -64,6 +67,26 @@ def _of_partitions(led: list[tuple[Partition, str]]) -> Iterator[Family]:
     """Of those that are led here: whoever adds up what all brokers say counts each once."""
     for name, documentation, value in _PARTITION_GAUGES:
         yield Family(_PARTITION + name, GAUGE, documentation, _samples(led, value))
+
+
+def _of_traffic(replicas: ReplicaManager) -> Iterator[Family]:
+    topics = [(labels(topic=topic.name), topic.traffic) for topic in tuple(replicas.by_name.values())]
+    for name, documentation, value in _TRAFFIC:
+        yield Family(_TOPICS + name, COUNTER, documentation, _by_topic(topics, value))
+    sent = sum(traffic.replica_bytes_out for _, traffic in topics)
+    yield counter(_TOPICS + "replicationbytesout_total", "Bytes of records that followers elsewhere took.", sent)
+    replication = replicas.replication
+    taken = 0 if replication is None else replication.fetchers.bytes_in
+    yield counter(
+        _TOPICS + "replicationbytesin_total", "Bytes of records that were taken from leaders elsewhere.", taken
+    )
+
+
+def _by_topic(topics: list[tuple[str, Traffic]], value: Callable[[Traffic], int]) -> Iterator[Sample | None]:
+    for some in pieces(topics):
+        for place, traffic in some:
+            yield "", place, value(traffic)
+        yield None
 
 
 def _of_logs(held: list[tuple[Partition, str]]) -> Iterator[Family]:
@@ -113,6 +136,16 @@ _COUNTED: Final = (
     ("underreplicatedpartitions", "Led here, with replicas that are not in sync.", "under_replicated"),
     ("underminisrpartitioncount", "Led here, with fewer in sync than writes need.", "under_min_isr"),
     ("atminisrpartitioncount", "Led here, with just as many in sync as writes need.", "at_min_isr"),
+)
+# Since this broker holds a partition of the topic.
+_TRAFFIC: Final[tuple[tuple[str, str, Callable[[Traffic], int]], ...]] = (
+    ("messagesin_total", "Records that were written.", lambda each: each.messages_in),
+    ("bytesin_total", "Bytes of records that were written, as they were sent.", lambda each: each.bytes_in),
+    ("bytesout_total", "Bytes of records that clients took.", lambda each: each.bytes_out),
+    ("totalproducerequests_total", "Batches that were sent to be written.", lambda each: each.produces),
+    ("failedproducerequests_total", "Batches that were refused.", lambda each: each.failed_produces),
+    ("totalfetchrequests_total", "Partitions that were read from.", lambda each: each.fetches),
+    ("failedfetchrequests_total", "Partitions that could not be read from.", lambda each: each.failed_fetches),
 )
 _PARTITION_GAUGES: Final[tuple[tuple[str, str, Callable[[Partition], float]], ...]] = (
     ("underreplicated", "1 if a replica is not in sync.", lambda each: int(each.is_under_replicated)),

@@ -1,0 +1,29 @@
+"""How long it takes to force records to disk, off the loop: what a slow disk shows first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from moldau.metrics.histogram import Histogram
+from moldau.runtime.ports import Clock
+
+
+class Forcing:
+    def __init__(self, clock: Clock) -> None:
+        self.times = Histogram()
+        self._now = clock.monotonic
+
+    def timed(self, job: Callable[[], None]) -> Callable[[], float]:
+        """The same job, which says how many seconds it took."""
+
+        def run() -> float:
+            begun = self._now()
+            job()
+            return self._now() - begun
+
+        return run
+
+    def took(self, seconds: float | None) -> None:
+        """On the loop; None for one that failed."""
+        if seconds is not None:
+            self.times.record(seconds)
