@@ -49,23 +49,31 @@ class SecuredNode:
         assert done.returncode == 0, done.stderr
 
 
-def confluent(bootstrap: str, mechanism: str, user: str, password: str) -> dict[str, Any]:
-    """What librdkafka and kcat are told."""
+def confluent(bootstrap: str, mechanism: str, user: str, password: str, ca: str | None = None) -> dict[str, Any]:
+    """What librdkafka and kcat are told; with `ca` over TLS."""
     return {
         "bootstrap.servers": bootstrap,
-        "security.protocol": "SASL_PLAINTEXT",
+        **(
+            {"security.protocol": "SASL_PLAINTEXT"}
+            if ca is None
+            else _over_tls("security.protocol", "ssl.ca.location", ca)
+        ),
         "sasl.mechanism": mechanism,
         "sasl.username": user,
         "sasl.password": password,
     }
 
 
-def kafka_python(bootstrap: str, mechanism: str, user: str, password: str) -> dict[str, Any]:
-    """What kafka-python, aiokafka and our clients are told."""
+def kafka_python(bootstrap: str, mechanism: str, user: str, password: str, ca: str | None = None) -> dict[str, Any]:
+    """What kafka-python, aiokafka and our clients are told; with `ca` over TLS."""
     return {
         "bootstrap_servers": bootstrap,
-        "security_protocol": "SASL_PLAINTEXT",
+        **({"security_protocol": "SASL_PLAINTEXT"} if ca is None else _over_tls("security_protocol", "ssl_cafile", ca)),
         "sasl_mechanism": mechanism,
         "sasl_plain_username": user,
         "sasl_plain_password": password,
     }
+
+
+def _over_tls(protocol: str, trusted: str, ca: str) -> dict[str, Any]:
+    return {protocol: "SASL_SSL", trusted: ca}

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from java_tools import KafkaTools, find_libs
 from node_process import MOLDAU, NodeProcess
 from secured_node import MODULES, SecuredNode, sasl_settings
+from tls_node import Pki
 
 _libs = find_libs()
 pytestmark = [
@@ -32,8 +33,19 @@ def tools() -> KafkaTools:
     return KafkaTools(_libs)
 
 
+@pytest.fixture(scope="module", params=["SASL_PLAINTEXT", "SASL_SSL"])
+def protocol(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
 @pytest.fixture(scope="module")
-def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredNode]:
+def pki(tmp_path_factory: pytest.TempPathFactory) -> Pki:
+    return Pki(tmp_path_factory.mktemp("pki"))
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory, protocol: str, pki: Pki) -> Iterator[SecuredNode]:
     started: list[NodeProcess] = []
 
     def start(settings: dict[str, str]) -> NodeProcess:
@@ -47,6 +59,9 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredNode]:
             "connections.max.reauth.ms": str(SESSION_MS),
             "delegation.token.secret.key": "secret",
             "listener.name.sasl.oauthbearer.sasl.jaas.config": unsigned,
+            "listener.security.protocol.map": f"PLAINTEXT:PLAINTEXT,SASL:{protocol}",
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": pki.store(pki.node),
         },
     )
     node = SecuredNode(start, settings)
@@ -55,10 +70,22 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredNode]:
     node.process.kill()
 
 
-def config(directory: Path, mechanism: str, login: str) -> str:
-    path = directory / "client.properties"
-    path.write_text(f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism={mechanism}\nsasl.jaas.config={login}\n")
-    return str(path)
+Config = Callable[[str, str], str]
+
+
+@pytest.fixture
+def config(tmp_path: Path, protocol: str, pki: Pki) -> Config:
+    """Writes what a client is told of a mechanism and its login."""
+
+    def write(mechanism: str, login: str) -> str:
+        path = tmp_path / f"client-{len(list(tmp_path.iterdir()))}.properties"
+        trusted = f"ssl.truststore.type=PEM\nssl.truststore.location={pki.ca}\n" if protocol == "SASL_SSL" else ""
+        path.write_text(
+            f"security.protocol={protocol}\nsasl.mechanism={mechanism}\nsasl.jaas.config={login}\n{trusted}"
+        )
+        return str(path)
+
+    return write
 
 
 def login_of(mechanism: str, password: str) -> str:
@@ -67,19 +94,19 @@ def login_of(mechanism: str, password: str) -> str:
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
-def test_right_and_wrong_passwords(tools: KafkaTools, node: SecuredNode, tmp_path: Path, mechanism: str) -> None:
+def test_right_and_wrong_passwords(tools: KafkaTools, node: SecuredNode, config: Config, mechanism: str) -> None:
     words = ("--bootstrap-server", node.bootstrap, "--list", "--command-config")
-    tools.run("TopicCommand", *words, config(tmp_path, mechanism, login_of(mechanism, "secret")))
-    wrong = config(tmp_path, mechanism, login_of(mechanism, "wrong"))
+    tools.run("TopicCommand", *words, config(mechanism, login_of(mechanism, "secret")))
+    wrong = config(mechanism, login_of(mechanism, "wrong"))
     status, said = tools.java("org.apache.kafka.tools.TopicCommand", *words, wrong)
     assert status != 0
     assert re.search("Authentication failed|SaslAuthenticationException", said)
 
 
-def test_sessions_are_renewed_under_load(tools: KafkaTools, node: SecuredNode, tmp_path: Path, topic: str) -> None:
+def test_sessions_are_renewed_under_load(tools: KafkaTools, node: SecuredNode, config: Config, topic: str) -> None:
     """Ten seconds of records, 200 a second: no connection is closed for its session's end."""
     words = ("--topic", topic, "--num-records", "2000", "--record-size", "100", "--throughput", "200")
-    client = config(tmp_path, "SCRAM-SHA-512", login_of("SCRAM-SHA-512", "secret"))
+    client = config("SCRAM-SHA-512", login_of("SCRAM-SHA-512", "secret"))
     said = tools.run("ProducerPerformance", *words, "--bootstrap-server", node.bootstrap, "--command-config", client)
     assert "2000 records sent" in said
     assert "after the end of its session" not in node.process.log.read_text()
@@ -93,8 +120,8 @@ def test_users_by_kafkas_own_tool(tools: KafkaTools, node: SecuredNode) -> None:
     assert node.users("describe", "java").returncode == 1
 
 
-def test_delegation_tokens_by_kafkas_own_tool(tools: KafkaTools, node: SecuredNode, tmp_path: Path) -> None:
-    client = config(tmp_path, "SCRAM-SHA-256", login_of("SCRAM-SHA-256", "secret"))
+def test_delegation_tokens_by_kafkas_own_tool(tools: KafkaTools, node: SecuredNode, config: Config) -> None:
+    client = config("SCRAM-SHA-256", login_of("SCRAM-SHA-256", "secret"))
     words = ("--bootstrap-server", node.bootstrap, "--command-config", client)
     said = tools.run("DelegationTokenCommand", *words, "--create", "--max-life-time-period", "-1")
     listed = subprocess.run(
@@ -106,9 +133,7 @@ def test_delegation_tokens_by_kafkas_own_tool(tools: KafkaTools, node: SecuredNo
     (token,) = json.loads(listed.stdout)
     assert token["id"] in said
     (hmac,) = re.findall(r"[A-Za-z0-9+/]{86}==", said)
-    (tmp_path / "by-token").mkdir()
     by_token = config(
-        tmp_path / "by-token",
         "SCRAM-SHA-512",
         f'{MODULES}.scram.ScramLoginModule required username="{token["id"]}" password="{hmac}" tokenauth="true";',
     )
@@ -117,7 +142,7 @@ def test_delegation_tokens_by_kafkas_own_tool(tools: KafkaTools, node: SecuredNo
     tools.run("DelegationTokenCommand", *words, "--expire", "--expiry-time-period", "-1", "--hmac", hmac)
 
 
-def test_unsigned_tokens_of_javas_client(tools: KafkaTools, node: SecuredNode, tmp_path: Path) -> None:
+def test_unsigned_tokens_of_javas_client(tools: KafkaTools, node: SecuredNode, config: Config) -> None:
     login = f'{MODULES}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="jan";'
-    client = config(tmp_path, "OAUTHBEARER", login)
+    client = config("OAUTHBEARER", login)
     tools.run("TopicCommand", "--bootstrap-server", node.bootstrap, "--list", "--command-config", client)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from node_process import StartNode
 from secured_node import SecuredNode, sasl_settings
+from tls_node import Pki
 
 from moldau import KafkaProducer, errors
 from moldau.sasl.oauth import AbstractTokenProvider
@@ -33,9 +35,9 @@ class Tokens(AbstractTokenProvider):
 
 
 class Tenant:
-    """A node that takes tokens of its issuer only."""
+    """A node that takes tokens of its issuer only; with `pki` behind TLS."""
 
-    def __init__(self, start_node: StartNode, directory: Path, **settings: str) -> None:
+    def __init__(self, start_node: StartNode, directory: Path, pki: Pki | None = None, **settings: str) -> None:
         self.issuer = Issuer()
         self.keys = directory / "keys.json"
         self.keys.write_bytes(self.issuer.document())
@@ -46,6 +48,11 @@ class Tenant:
             "sasl.oauthbearer.clock.skew.seconds": "0",
             **settings,
         }
+        self.protocol, self.ca = "SASL_PLAINTEXT", None if pki is None else pki.ca
+        if pki is not None:
+            self.protocol = "SASL_SSL"
+            given["listener.security.protocol.map"] = "PLAINTEXT:PLAINTEXT,SASL:SASL_SSL"
+            given |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": pki.store(pki.node)}
         self.node = SecuredNode(start_node, sasl_settings("PLAIN,OAUTHBEARER", **given))
 
     def token(self, seconds: float = 600, algorithm: str = "RS256", **claims: Any) -> str:
@@ -56,15 +63,16 @@ class Tenant:
     def settings(self, make: Callable[[], str]) -> dict[str, Any]:
         return {
             "bootstrap_servers": self.node.bootstrap,
-            "security_protocol": "SASL_PLAINTEXT",
+            "security_protocol": self.protocol,
+            **({} if self.ca is None else {"ssl_cafile": self.ca}),
             "sasl_mechanism": "OAUTHBEARER",
             "sasl_oauth_token_provider": Tokens(make),
         }
 
 
-@pytest.fixture
-def tenant(start_node: StartNode, tmp_path: Path) -> Tenant:
-    return Tenant(start_node, tmp_path)
+@pytest.fixture(params=[False, True], ids=["plain", "TLS"])
+def tenant(request: pytest.FixtureRequest, start_node: StartNode, tmp_path: Path) -> Tenant:
+    return Tenant(start_node, tmp_path, Pki(tmp_path) if request.param else None)
 
 
 def test_our_clients(tenant: Tenant, topic: str) -> None:
@@ -100,7 +108,8 @@ def test_confluent_kafka(tenant: Tenant, topic: str) -> None:
 
         settings = {
             "bootstrap.servers": tenant.node.bootstrap,
-            "security.protocol": "SASL_PLAINTEXT",
+            "security.protocol": tenant.protocol,
+            **({} if tenant.ca is None else {"ssl.ca.location": tenant.ca}),
             "sasl.mechanism": "OAUTHBEARER",
             "oauth_cb": lambda _config: (make(), time.time() + 600),
             "error_cb": heard,
@@ -116,6 +125,7 @@ def test_confluent_kafka(tenant: Tenant, topic: str) -> None:
 
     assert produce(tenant.token) == [None]
     assert produce(lambda: tenant.token(aud="other")) != [None]
+    assert produce(lambda: tenant.token(-1)) != [None]
 
 
 def test_kafka_python_and_aiokafka(tenant: Tenant, topic: str) -> None:
@@ -138,6 +148,8 @@ def test_kafka_python_and_aiokafka(tenant: Tenant, topic: str) -> None:
 
     async def send() -> None:
         settings = {**tenant.settings(tenant.token), "sasl_oauth_token_provider": Async()}
+        if tenant.ca is not None:
+            settings["ssl_context"] = ssl.create_default_context(cafile=settings.pop("ssl_cafile"))
         async with aiokafka.AIOKafkaProducer(**settings) as one:
             await one.send_and_wait(topic, b"aiokafka")
 

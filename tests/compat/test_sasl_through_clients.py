@@ -2,131 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from logins import CLIENTS, GIVE_UP_SECONDS, MECHANISMS, by_ours, client_of
 from node_process import MOLDAU, NodeProcess
-from secured_node import SecuredNode, confluent, kafka_python, sasl_settings
+from secured_node import SecuredNode, kafka_python, sasl_settings
 
 from moldau import KafkaConsumer, KafkaProducer, errors
-from moldau.aio import AIOKafkaProducer
 
 pytestmark = pytest.mark.ours_only("users are made with our command")
-
-MECHANISMS = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
-# Long enough for a client that logs in at once, short enough for one that never will.
-_GIVE_UP_SECONDS = 8
-
-# (bootstrap, mechanism, user, password, topic): raises or returns False if it is not let in.
-LogIn = Callable[[str, str, str, str, str], bool]
-
-
-def by_ours(bootstrap: str, mechanism: str, user: str, password: str, topic: str) -> bool:
-    try:
-        with KafkaProducer(**kafka_python(bootstrap, mechanism, user, password)) as producer:
-            producer.send(topic, b"ours").get(_GIVE_UP_SECONDS)
-    except errors.SaslAuthenticationFailedError:
-        return False
-    return True
-
-
-def by_ours_aio(bootstrap: str, mechanism: str, user: str, password: str, topic: str) -> bool:
-    async def send() -> bool:
-        producer = AIOKafkaProducer(**kafka_python(bootstrap, mechanism, user, password))
-        try:
-            await producer.start()
-            await producer.send_and_wait(topic, b"ours, too")
-        except (errors.SaslAuthenticationFailedError, errors.KafkaConnectionError):
-            return False
-        finally:
-            await producer.stop()
-        return True
-
-    return asyncio.run(send())
-
-
-def by_kafka_python(bootstrap: str, mechanism: str, user: str, password: str, topic: str) -> bool:
-    import kafka
-    from kafka.errors import KafkaError
-
-    settings = kafka_python(bootstrap, mechanism, user, password)
-    try:
-        producer = kafka.KafkaProducer(**settings, bootstrap_timeout_ms=2000)
-    except KafkaError:
-        return False
-    producer.send(topic, b"kafka-python").get(_GIVE_UP_SECONDS)
-    producer.close()
-    return True
-
-
-def by_aiokafka(bootstrap: str, mechanism: str, user: str, password: str, topic: str) -> bool:
-    import aiokafka
-    from aiokafka.errors import KafkaError
-
-    async def send() -> bool:
-        producer = aiokafka.AIOKafkaProducer(**kafka_python(bootstrap, mechanism, user, password))
-        try:
-            await producer.start()
-            await producer.send_and_wait(topic, b"aiokafka")
-        except KafkaError:
-            return False
-        finally:
-            await producer.stop()
-        return True
-
-    return asyncio.run(send())
-
-
-def by_confluent(bootstrap: str, mechanism: str, user: str, password: str, topic: str) -> bool:
-    import confluent_kafka
-
-    refused: list[Any] = []
-
-    def heard(error: Any) -> None:
-        if error.name() == "_AUTHENTICATION":
-            refused.append(error)
-
-    settings = confluent(bootstrap, mechanism, user, password)
-    producer = confluent_kafka.Producer({**settings, "error_cb": heard, "log_level": 0})
-    outcome: list[Any] = []
-    producer.produce(topic, b"librdkafka", on_delivery=lambda error, _: outcome.append(error))
-    for _ in range(_GIVE_UP_SECONDS * 10):
-        producer.poll(0.1)
-        if outcome or refused:
-            break
-    producer.purge()
-    return outcome == [None]
-
-
-def by_kcat(bootstrap: str, mechanism: str, user: str, password: str, topic: str) -> bool:
-    options = [
-        word
-        for name, value in confluent(bootstrap, mechanism, user, password).items()
-        if name != "bootstrap.servers"
-        for word in ("-X", f"{name}={value}")
-    ]
-    done = subprocess.run(
-        ["kcat", "-b", bootstrap, "-P", "-t", topic, "-X", "message.timeout.ms=4000", *options],
-        input=b"kcat\n",
-        capture_output=True,
-        timeout=60,
-    )
-    return done.returncode == 0
-
-
-CLIENTS = {
-    "ours": by_ours,
-    "ours-aio": by_ours_aio,
-    "kafka-python": by_kafka_python,
-    "aiokafka": by_aiokafka,
-    "confluent-kafka": by_confluent,
-    "kcat": by_kcat,
-}
 
 
 @pytest.fixture(scope="module")
@@ -143,15 +31,10 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredNode]:
     node.process.kill()
 
 
-@pytest.fixture(params=CLIENTS)
-def log_in(request: pytest.FixtureRequest) -> LogIn:
-    if request.param == "kcat" and shutil.which("kcat") is None:
-        pytest.skip("kcat is not installed")
-    return CLIENTS[request.param]
-
-
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_right_and_wrong_passwords(node: SecuredNode, log_in: LogIn, mechanism: str, topic: str) -> None:
+@pytest.mark.parametrize("client", CLIENTS)
+def test_right_and_wrong_passwords(node: SecuredNode, client: str, mechanism: str, topic: str) -> None:
+    log_in = client_of(client)
     assert log_in(node.bootstrap, mechanism, "jan", "secret", topic)
     assert not log_in(node.bootstrap, mechanism, "jan", "wrong", topic)
 
@@ -176,9 +59,9 @@ def test_a_user_who_is_removed_stays_connected_and_does_not_come_back(node: Secu
     node.add_user("short", "lived", "--mechanism", "SCRAM-SHA-256")
     settings = kafka_python(node.bootstrap, "SCRAM-SHA-256", "short", "lived")
     with KafkaProducer(**settings) as producer:
-        producer.send(topic, b"before").get(_GIVE_UP_SECONDS)
+        producer.send(topic, b"before").get(GIVE_UP_SECONDS)
         assert node.users("remove", "short").returncode == 0
-        assert producer.send(topic, b"after").get(_GIVE_UP_SECONDS).offset == 1
+        assert producer.send(topic, b"after").get(GIVE_UP_SECONDS).offset == 1
     with pytest.raises(errors.SaslAuthenticationFailedError):
         KafkaProducer(**settings)
 
@@ -206,7 +89,7 @@ def test_users_outlive_a_restart(start_node: Any, topic: str) -> None:
 def test_consumers_in_groups(node: SecuredNode, topic: str) -> None:
     settings = kafka_python(node.bootstrap, "SCRAM-SHA-512", "jan", "secret")
     with KafkaProducer(**settings) as producer:
-        producer.send(topic, b"record").get(_GIVE_UP_SECONDS)
+        producer.send(topic, b"record").get(GIVE_UP_SECONDS)
     with KafkaConsumer(topic, **settings, group_id=topic, auto_offset_reset="earliest") as consumer:
         assert next(consumer).value == b"record"
 
