@@ -141,9 +141,11 @@ def test_the_files_of_a_cluster(three_nodes: MixedCluster) -> None:
         snapshots = sorted(metadata.glob("*.checkpoint"))
         assert snapshots
         for path in (snapshots[-1], *sorted(metadata.glob("*.log"))):
+            # A segment that was begun for a snapshot waits for its first record.
+            is_begun = path.stat().st_size > 0
             said = three_nodes.tools.run("DumpLogSegments", "--cluster-metadata-decoder", "--files", str(path))
             assert not re.search(r"isvalid: false|[Mm]ismatch|Exception|Error|could not", said), said
-            assert '"type":' in said
+            assert '"type":' in said or not is_begun
         assert '"type":"REGISTER_BROKER_RECORD"' in three_nodes.tools.run(
             "DumpLogSegments", "--cluster-metadata-decoder", "--files", str(snapshots[-1])
         )
