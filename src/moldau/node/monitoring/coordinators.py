@@ -38,7 +38,7 @@ class _GroupCounts:
     def __init__(self, groups: GroupCoordinator) -> None:
         self._groups = groups
         self._is_counted = False
-        self._protocols: Counter[str] = Counter(dict.fromkeys(("classic", "consumer", "share"), 0))
+        self._protocols: Counter[str] = Counter(dict.fromkeys(("classic", "consumer", "share", "streams"), 0))
         self._classic: Counter[str] = Counter()
         self._consumer: Counter[str] = Counter()
         self._offsets = 0
@@ -54,14 +54,11 @@ class _GroupCounts:
         self._offsets += len(shard.offsets)
         for some in pieces(shard.groups):
             for group in some:
+                self._protocols[group.TYPE] += 1
                 if isinstance(group, ClassicGroup):
-                    self._protocols["classic"] += 1
                     self._classic[str(group.state)] += 1
                 elif isinstance(group, ConsumerGroup):
-                    self._protocols["consumer"] += 1
                     self._consumer[group.state] += 1
-                else:
-                    self._protocols["share"] += 1
             yield None
 
     def all(self) -> Iterator[Sample | None]:
