@@ -209,9 +209,8 @@ def test_the_epochs_of_a_session(world: World) -> None:
     assert error(member.acknowledge()) is ErrorCode.NONE
     assert error(member.acknowledge(epoch=-1)) is ErrorCode.NONE
     assert error(member.acknowledge()) is ErrorCode.SHARE_SESSION_NOT_FOUND
-    nameless = Member(world, "")
-    assert error(nameless.fetch()) is ErrorCode.INVALID_REQUEST
-    assert error(Member(world, "x" * 37).fetch()) is ErrorCode.INVALID_REQUEST
+    for name in ("", "x" * 37):
+        assert error(Member(world, name).fetch()) is ErrorCode.INVALID_REQUEST
 
 
 def test_there_are_no_more_sessions_than_may_be(world: World) -> None:

@@ -103,8 +103,6 @@ KAFKA = """
     DeleteShareGroupOffsets        0 to 0   broker
 """
 UNSTABLE = {"INIT_PRODUCER_ID": 6}
-# Share partitions: what is not built is not offered.
-NOT_BUILT = {"SHARE_FETCH", "SHARE_ACKNOWLEDGE"}
 # Kafka's controllers have no answer to it; they know what there is to tell.
 MORE = {"broker": set(), "controller": {"DESCRIBE_CLIENT_QUOTAS"}}
 
@@ -140,7 +138,7 @@ def test_what_kafka_offers_is_offered(listener: str, apis: Sequence[Api], unstab
         if name in expected and not unstable:
             expected[name] = expected[name][0], last - 1
     offered = ours(apis, unstable=unstable)
-    assert expected.keys() - offered.keys() <= NOT_BUILT
+    assert not expected.keys() - offered.keys()
     assert offered.keys() - expected.keys() == MORE[listener]
     both = expected.keys() & offered.keys()
     assert {name: offered[name] for name in both} == {name: expected[name] for name in both}
