@@ -15,9 +15,11 @@ from moldau.aio.client import AIOKafkaClient
 from moldau.aio.consumer import AIOKafkaConsumer
 from moldau.aio.helpers import create_ssl_context
 from moldau.aio.producer import AIOKafkaProducer
+from moldau.aio.share_consumer import AIOKafkaShareConsumer
 from moldau.client.consumer.fetched import ConsumerRecord
 from moldau.client.consumer.rebalancing import ConsumerRebalanceListener
 from moldau.client.producer.delivery import RecordMetadata
+from moldau.client.share.acknowledgements import AcknowledgeType
 from moldau.client.structs import OffsetAndMetadata, OffsetAndTimestamp
 from moldau.errors.named import ConsumerStoppedError, IllegalOperation
 from moldau.types import TopicPartition
@@ -27,6 +29,8 @@ __all__ = [
     "AIOKafkaClient",
     "AIOKafkaConsumer",
     "AIOKafkaProducer",
+    "AIOKafkaShareConsumer",
+    "AcknowledgeType",
     "BatchBuilder",
     "ConsumerRebalanceListener",
     "ConsumerRecord",
