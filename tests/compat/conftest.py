@@ -19,8 +19,6 @@ from java_tools import ApacheKafka, KafkaTools, find_libs
 from node_process import NodeProcess, StartNode
 
 from clients import CLIENTS, Client
-from moldau.client.cluster import Cluster
-from moldau.protocol.api import ApiKey
 
 ON_KAFKA = os.environ.get("MOLDAU_COMPAT_BROKER") == "kafka"
 ELSEWHERE = os.environ.get("MOLDAU_COMPAT_BOOTSTRAP")
@@ -156,9 +154,6 @@ def share_bootstrap(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
         yield node.bootstrap
         node.kill()
         return
-    with Cluster(request.getfixturevalue("bootstrap")) as cluster:
-        if not cluster.versions().offers(ApiKey.SHARE_FETCH):
-            pytest.skip("the node has no share groups")
     node = NodeProcess(tmp_path_factory.mktemp("share") / "data", {**NO_RETENTION, **SHARE_GROUPS})
     _running.append(node)
     yield node.bootstrap
