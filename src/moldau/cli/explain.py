@@ -51,12 +51,12 @@ def _configure_group(commands: Any) -> None:
 
 
 def _explain_group(options: Namespace) -> None:
-    from moldau.client.admin.groups import describe_group
+    from moldau.client.admin.streams_groups import describe_group_or_application
 
     with connect(options) as cluster:
-        before = group_positions(cluster, cluster.run(describe_group(options.name)))
+        before = group_positions(cluster, cluster.run(describe_group_or_application(options.name)))
         sleep(options.interval)
-        group = cluster.run(describe_group(options.name))
+        group = cluster.run(describe_group_or_application(options.name))
         after = group_positions(cluster, group)
         since = last_change(cluster, options.name)
     findings = diagnose(group, before, after, options.interval)

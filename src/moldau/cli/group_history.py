@@ -28,6 +28,7 @@ def last_change(cluster: Cluster, group_id: str, seconds: float = 5.0) -> int | 
     from moldau.coordinator.record_framing import decode_record
     from moldau.protocol.messages.consumer_group_metadata_key import ConsumerGroupMetadataKey
     from moldau.protocol.messages.group_metadata_key import GroupMetadataKey
+    from moldau.protocol.messages.streams_group_metadata_key import StreamsGroupMetadataKey
 
     newest: int | None = None
     deadline = monotonic() + seconds
@@ -48,7 +49,8 @@ def last_change(cluster: Cluster, group_id: str, seconds: float = 5.0) -> int | 
                             continue
                         key = decoded.key
                         if (isinstance(key, GroupMetadataKey) and key.group == group_id) or (
-                            isinstance(key, ConsumerGroupMetadataKey) and key.group_id == group_id
+                            isinstance(key, ConsumerGroupMetadataKey | StreamsGroupMetadataKey)
+                            and key.group_id == group_id
                         ):
                             newest = record.timestamp
     except (KafkaError, ProtocolError):

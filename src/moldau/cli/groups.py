@@ -33,7 +33,9 @@ def configure(parser: ArgumentParser) -> None:
 def _configure_list(commands: Any) -> None:
     parser = add_subcommand(commands, "list", _list, "show the groups of the cluster")
     parser.add_argument("--state", action="append", default=[], help="only groups in this state, as in Stable or Empty")
-    parser.add_argument("--type", action="append", default=[], help="only groups of this type: classic or consumer")
+    parser.add_argument(
+        "--type", action="append", default=[], help="only groups of this type: classic, consumer, share or streams"
+    )
     add_json(parser)
     add_connection(parser)
 
@@ -74,13 +76,13 @@ def _configure_describe(commands: Any) -> None:
 
 
 def _describe(options: Namespace) -> int:
-    from moldau.client.admin.groups import describe_group
+    from moldau.client.admin.streams_groups import describe_group_or_application
 
     failed, shown = False, []
     with connect(options) as cluster:
         for index, name in enumerate(dict.fromkeys(options.names)):
             try:
-                group = cluster.run(describe_group(name))
+                group = cluster.run(describe_group_or_application(name))
             except KafkaError as error:
                 note(f"moldau: {error}")
                 failed = True
@@ -105,11 +107,13 @@ def _print_group(group: GroupDescription, positions: list[Position]) -> None:
     facts = [f"{group.type} group", group.state, counted(len(group.members), "member")]
     if group.assignor:
         facts.append(f"assignor {group.assignor}")
-    if group.type == "consumer":
+    if group.epoch >= 0:
         facts.append(f"epoch {group.epoch}")
     facts.append(f"coordinator {group.coordinator}")
     facts.append(f"lag {total_lag(positions):,}")
     print(f"{group.group_id}: {', '.join(facts)}")
+    if group.missing_topics:
+        print(f"missing topics: {', '.join(group.missing_topics)}")
 
 
 def _print_positions(positions: list[Position]) -> None:
@@ -137,18 +141,30 @@ def _print_members(group: GroupDescription) -> None:
     if not group.members:
         note("It has no members.")
         return
+    is_application = group.type == "streams"
     print_table(
-        ["MEMBER", "INSTANCE", "CLIENT", "HOST", "EPOCH", "PARTITIONS", "TO GET", "TO GIVE UP"],
+        [
+            "MEMBER",
+            "PROCESS" if is_application else "INSTANCE",
+            "CLIENT",
+            "HOST",
+            "EPOCH",
+            "PARTITIONS",
+            "TO GET",
+            "TO GIVE UP",
+            *(["COPIES OF TASKS"] if is_application else []),
+        ],
         [
             [
                 member.member_id,
-                member.instance_id,
+                member.process_id if is_application else member.instance_id,
                 member.client_id,
                 member.host.removeprefix("/"),
                 None if member.epoch < 0 else member.epoch,
                 [str(where) for where in sorted(member.assigned)],
                 [str(where) for where in sorted(member.target - member.assigned)],
                 [str(where) for where in sorted(member.assigned - member.target)],
+                *([list(member.copies)] if is_application else []),
             ]
             for member in group.members
         ],
@@ -165,6 +181,7 @@ def _json(group: GroupDescription, positions: list[Position]) -> dict[str, Any]:
         "epoch": group.epoch,
         "assignment_epoch": group.assignment_epoch,
         "lag": total_lag(positions),
+        "missing_topics": list(group.missing_topics),
         "members": [_member_json(member) for member in group.members],
         "partitions": [
             {
@@ -193,6 +210,8 @@ def _member_json(member: MemberDescription) -> dict[str, Any]:
         "subscription": list(member.subscription),
         "assigned": [[where.topic, where.partition] for where in sorted(member.assigned)],
         "target": [[where.topic, where.partition] for where in sorted(member.target)],
+        "process": member.process_id,
+        "copies": list(member.copies),
     }
 
 

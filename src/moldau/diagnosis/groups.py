@@ -7,7 +7,7 @@ positions a moment later.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from moldau.diagnosis.findings import Finding, some
 from moldau.diagnosis.positions import Position, total_lag
@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from moldau.client.admin.groups import GroupDescription, MemberDescription
 
 
+_STREAMS: Final = "streams"
+
+
 def diagnose(
     group: GroupDescription, before: Sequence[Position], after: Sequence[Position], seconds: float
 ) -> list[Finding]:
     findings = _state(group)
-    if group.type == "consumer" and group.state in ("Assigning", "Reconciling"):
+    if group.type in ("consumer", _STREAMS) and group.state in ("Assigning", "Reconciling"):
         findings += _reconciliation(group)
     findings += _ownership(group, after)
     findings += _progress(group, before, after, seconds)
@@ -41,6 +44,31 @@ def diagnose(
 def _state(group: GroupDescription) -> list[Finding]:
     members = counted(len(group.members), "member")
     match group.state:
+        case "Empty" if group.type == _STREAMS:
+            return [
+                Finding(
+                    "No instance of the application runs.",
+                    f"Start one with application.id={group.group_id} and group.protocol=streams. Its offsets expire "
+                    "after offsets.retention.minutes, its topics stay.",
+                )
+            ]
+        case "NotReady" if group.missing_topics:
+            return [
+                Finding(
+                    f"Nothing runs, since topics of the application are missing: {some(list(group.missing_topics))}.",
+                    "Create those that it reads. Those it has for itself are created with the next heartbeat of a "
+                    "member, if its user may create topics: its log says what stands in the way.",
+                )
+            ]
+        case "NotReady":
+            return [
+                Finding(
+                    "Nothing runs, since the topics of the application do not have the numbers of partitions they "
+                    "should have.",
+                    "The log of its members names the topic. One that was changed later has to be made anew, with the "
+                    "others that depend on it (kafka-streams-application-reset).",
+                )
+            ]
         case "Empty":
             return [
                 Finding(
@@ -111,12 +139,14 @@ def _reconciliation(group: GroupDescription) -> list[Finding]:
 
 def _ownership(group: GroupDescription, positions: Sequence[Position]) -> list[Finding]:
     findings = []
-    idle = [member for member in group.members if not member.assigned and not member.target]
+    idle = [member for member in group.members if not (member.assigned or member.target or member.copies)]
     if group.state == "Stable" and idle and len(idle) < len(group.members):
         findings.append(
             Finding(
                 f"{counted(len(idle), 'member')} of {len(group.members)} have nothing to do: {_who(idle)}",
-                "There are more members than partitions; more partitions would give them work.",
+                "There are more members than tasks."
+                if group.type == _STREAMS
+                else "There are more members than partitions; more partitions would give them work.",
             )
         )
     subscribed = {topic for member in group.members for topic in member.subscription}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from moldau.client.admin.groups import GroupDescription, MemberDescription
 from moldau.diagnosis.groups import diagnose
 from moldau.diagnosis.positions import Position
@@ -70,3 +72,17 @@ def test_every_state_says_what_it_waits_for() -> None:
     )
     assert "wait for the assignment of their leader" in said(group("CompletingRebalance", kind="classic"), [])
     assert "the next heartbeat of a member makes a new assignment" in said(group("Assigning"), [])
+
+
+def test_an_application_of_kafka_streams() -> None:
+    assert "Start one with application.id=g" in said(group("Empty", kind="streams"), [])
+    idle = member("A", 2, set(), set())
+    not_ready = replace(group("NotReady", idle, kind="streams"), missing_topics=("lines", "store"))
+    assert "Nothing runs, since topics of the application are missing: lines, store." in said(not_ready, [])
+    assert "do not have the numbers of partitions" in said(replace(not_ready, missing_topics=()), [])
+    holder, waiting = member("A", 1, {ZERO, ONE}, {ZERO}), member("B", 2, set(), {ONE})
+    assert "B waits for t-1, held by A at epoch 1." in said(group("Reconciling", holder, waiting, kind="streams"), [])
+    runs, keeps = member("A", 2, {ZERO}, {ZERO}), replace(idle, member_id="B", copies=("1_0",))
+    assert "nothing to do" not in said(group("Stable", runs, keeps, kind="streams"), [position(ZERO, 5, 5)])
+    more = said(group("Stable", runs, idle, kind="streams"), [position(ZERO, 5, 5)])
+    assert "There are more members than tasks." in more

@@ -55,6 +55,9 @@ class MemberDescription:
     target: frozenset[TopicPartition]
     # Whether it speaks the consumer protocol.
     consumer_protocol: bool = False
+    # Of an application of Kafka Streams: the instance it is a thread of, and the tasks whose state it keeps a copy of.
+    process_id: str = ""
+    copies: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, frozen=True)
@@ -71,6 +74,8 @@ class GroupDescription:
     assignment_epoch: int = NO_EPOCH
     # What we may do with the group, as bits; the lowest number if the broker does not tell.
     authorized_operations: int = -(1 << 31)
+    # Of those an application of Kafka Streams has to have.
+    missing_topics: tuple[str, ...] = ()
 
 
 class CommittedPosition(NamedTuple):
@@ -136,7 +141,7 @@ def _listed(node: int, response: ListGroupsResponse | KafkaError) -> list[GroupL
 
 
 def describe_group(group_id: str) -> Conversation[GroupDescription]:
-    """The group, whatever its type; GROUP_ID_NOT_FOUND if there is none."""
+    """A group of consumers, of whichever protocol; GROUP_ID_NOT_FOUND if there is none."""
 
     def attempt() -> Conversation[GroupDescription]:
         node = yield from find_group_coordinator(group_id)
