@@ -56,7 +56,7 @@ class _Member:
 
 
 class _Process:
-    __slots__ = ("count", "held", "members", "place", "tags")
+    __slots__ = ("_by_count", "count", "held", "members", "place", "tags")
 
     def __init__(self, place: int, tags: tuple[tuple[str, str], ...]) -> None:
         self.place = place
@@ -64,13 +64,24 @@ class _Process:
         self.members: list[_Member] = []
         self.held: set[TaskId] = set()
         self.count = 0
+        # The members, the one with the fewest tasks first; as in `_ByLoad` entries are put right when they come up.
+        self._by_count: list[tuple[int, int]] = []
 
     @property
     def load(self) -> float:
         return self.count / len(self.members)
 
     def least_loaded(self) -> _Member:
-        return min(self.members, key=lambda member: member.count)
+        members, heap = self.members, self._by_count
+        if not heap:
+            heap += ((member.count, place) for place, member in enumerate(members))
+            heapify(heap)
+        while True:
+            count, place = heap[0]
+            member = members[place]
+            if count == member.count:
+                return member
+            heapreplace(heap, (member.count, place))
 
     def give(self, task: TaskId, member: _Member, *, active: bool) -> None:
         (member.active if active else member.standby).append(task)
@@ -97,7 +108,7 @@ class _Quota:
 
 
 def assign_sticky(problem: TaskProblem) -> Work[dict[str, Tasks]]:
-    members, processes = _players(problem.workers)
+    members, processes = yield from _players(problem.workers)
     if not members:
         return {}
     active_before: dict[TaskId, _Member] = {}
@@ -121,10 +132,12 @@ def assign_sticky(problem: TaskProblem) -> Work[dict[str, Tasks]]:
     return assigned
 
 
-def _players(workers: Iterable[Worker]) -> tuple[dict[str, _Member], list[_Process]]:
+def _players(workers: Iterable[Worker]) -> Work[tuple[dict[str, _Member], list[_Process]]]:
     members: dict[str, _Member] = {}
     processes: dict[str, _Process] = {}
-    for worker in sorted(workers, key=lambda each: each.member_id):
+    for number, worker in enumerate(sorted(workers, key=lambda each: each.member_id)):
+        if not number % _PIECE:
+            yield
         process = processes.get(worker.process_id)
         if process is None:
             process = processes[worker.process_id] = _Process(len(processes), worker.client_tags)
@@ -175,6 +188,7 @@ def _assign_active(
     for some in pieces((yield from in_order(left)), _PIECE):
         for task in some:
             process = by_load.without(task)
+            assert process is not None
             process.give(task, process.least_loaded(), active=True)
         yield
 
@@ -184,14 +198,15 @@ class _ByLoad:
     it comes up."""
 
     def __init__(self, processes: Sequence[_Process]) -> None:
-        self._processes = processes
+        self._processes = {process.place: process for process in processes}
         self._heap = [(process.load, process.place) for process in processes]
         heapify(self._heap)
 
-    def without(self, task: TaskId) -> _Process:
-        """The first one that does not have the task; there must be one."""
+    def without(self, task: TaskId) -> _Process | None:
+        """The first one that does not have the task."""
         passed = []
-        while True:
+        found = None
+        while self._heap and found is None:
             load, place = self._heap[0]
             process = self._processes[place]
             if load != process.load:
@@ -199,10 +214,10 @@ class _ByLoad:
             elif task in process.held:
                 passed.append(heappop(self._heap))
             else:
-                break
+                found = process
         for entry in passed:
             heappush(self._heap, entry)
-        return process
+        return found
 
 
 def _assign_standby(
@@ -211,7 +226,10 @@ def _assign_standby(
     active_before: Mapping[TaskId, _Member],
     kept_before: Mapping[TaskId, Sequence[_Member]],
 ) -> Work[None]:
-    tasks = [task for task in _tasks(problem) if task[0] in problem.stateful]
+    tasks: list[TaskId] = []
+    for some in pieces(_tasks(problem), _PIECE):
+        tasks += [task for task in some if task[0] in problem.stateful]
+        yield
     copies = min(problem.standby_replicas, len(processes) - 1)
     if copies < problem.standby_replicas and tasks:
         logger.warning(
@@ -221,10 +239,16 @@ def _assign_standby(
     members = sum(len(process.members) for process in processes)
     # So many tasks, active ones included, may a member have for the sake of racks and of where copies were.
     most = -(-(sum(problem.tasks.values()) + len(tasks) * copies) // members)
-    owners = {task: process for process in processes for task in process.held}
-    tagged = any(process.tags for process in processes)
-    by_load = _ByLoad(processes)
-    pause = max(1, _PIECE * _PIECE // len(processes)) if tagged else _PIECE
+    owners: dict[TaskId, _Process] = {}
+    by_tags: dict[frozenset[tuple[str, str]], list[_Process]] = {}
+    for process in processes:
+        for some in pieces(process.held, _PIECE):
+            owners.update((task, process) for task in some)
+            yield
+        by_tags.setdefault(process.tags, []).append(process)
+    # Of processes with the same tags the one with the least work is as good as any, but for those that had the task.
+    alike = [_ByLoad(each) for each in by_tags.values()]
+    pause = max(1, _PIECE // len(alike))
     for number, task in enumerate(tasks):
         # The last one to be noted counts: whoever ran the task knows the most of it.
         before = {member.process: member for member in reversed(kept_before.get(task, ()))}
@@ -233,8 +257,9 @@ def _assign_standby(
         before = {process: member for process, member in before.items() if member.count < most}
         tags = set(owners[task].tags)
         for _ in range(copies):
-            free = [process for process in (processes if tagged else before) if task not in process.held]
-            process = min(free, key=_preference(before, tags, most)) if free else by_load.without(task)
+            free = [each.without(task) for each in alike]
+            free += [process for process in before if task not in process.held]
+            process = min(filter(None, free), key=_preference(before, tags, most))
             member = before.get(process)
             process.give(task, process.least_loaded() if member is None else member, active=False)
             tags |= process.tags
