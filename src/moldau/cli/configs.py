@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from moldau.cli.arguments import add_json, add_subcommand, add_subcommands
 from moldau.cli.connection import add_connection, connect
-from moldau.cli.failure import Failure
+from moldau.cli.failure import USAGE, Failure
 from moldau.cli.table import note, print_json, print_table
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ def _add_resource(parser: ArgumentParser, *, required: bool) -> None:
     group.add_argument(
         "--all-brokers", action="store_true", help="what all brokers have in common, stored in the cluster"
     )
+    group.add_argument(
+        "--broker-logger", metavar="ID", help="the levels of a broker's loggers, until it ends: FATAL, ERROR, ... TRACE"
+    )
 
 
 def _resource(options: Namespace) -> ConfigResource | None:
@@ -58,6 +61,8 @@ def _resource(options: Namespace) -> ConfigResource | None:
         return ConfigResource(ResourceType.CLIENT_METRICS, options.client_metrics)
     if options.broker is not None:
         return ConfigResource(ResourceType.BROKER, options.broker)
+    if options.broker_logger is not None:
+        return ConfigResource(ResourceType.BROKER_LOGGER, options.broker_logger)
     return ConfigResource(ResourceType.BROKER, "") if options.all_brokers else None
 
 
@@ -149,7 +154,8 @@ def _configure_set(commands: Any) -> None:
         "examples:\n"
         "  moldau configs set --topic rivers retention.ms=3600000\n"
         "  moldau configs set --topic rivers cleanup.policy+=compact     add to a list; -= takes away\n"
-        "  moldau configs set --client-metrics all metrics=* interval.ms=60000",
+        "  moldau configs set --client-metrics all metrics=* interval.ms=60000\n"
+        "  moldau configs set --broker-logger 1 moldau.server=DEBUG",
     )
     parser.add_argument("changes", metavar="NAME=VALUE", nargs="+", type=_change)
     _add_change_arguments(parser)
@@ -194,7 +200,7 @@ def _apply(options: Namespace, changes: Sequence[ConfigChange]) -> None:
 
     resource = _resource(options)
     if resource is None:
-        raise Failure("Give --topic, --group, --client-metrics, --broker or --all-brokers.")
+        raise Failure("Give --topic, --group, --client-metrics, --broker, --all-brokers or --broker-logger.", USAGE)
     with connect(options) as cluster:
         error = cluster.run(alter_configs({resource: changes}, validate_only=options.validate_only))[resource]
     if error is not None:

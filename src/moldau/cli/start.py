@@ -80,6 +80,9 @@ def configure(parser: ArgumentParser) -> None:
         default="info",
         help="what to log on standard error (default info)",
     )
+    parser.add_argument(
+        "--log-format", choices=("text", "json"), default="text", help="how: lines, or a line of JSON for each entry"
+    )
     parser.set_defaults(run=run)
 
 
@@ -91,17 +94,15 @@ def run(options: Namespace) -> int:
         signal.signal(number, lambda _number, _frame: sys.exit(DONE))
     # Half of the start is loading modules, which leaves nothing for a collector to find; it would look twenty times.
     gc.disable()
+    from moldau.cli.node_log import begin, tell_start
     from moldau.config.broker import BrokerConfig
 
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=options.log_level.upper(),
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
+    begin(options.log_level, options.log_format)
     given = {} if options.properties is None else read_properties(options.properties)
     config = BrokerConfig.parse(node_properties(given, options.data, options.listen, options.set))
     for remark in config.remarks:
         logging.getLogger("moldau.config").warning("%s", remark)
+    tell_start(config)
     try:
         return _run_node(config, options.cluster_id)
     except OSError as error:

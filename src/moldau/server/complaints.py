@@ -6,7 +6,7 @@ Anybody can connect and send nonsense, a thousand times a second. The log says s
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 logger = logging.getLogger("moldau.server")
@@ -24,8 +24,8 @@ class Complaints:
         # Since when it is quiet about an address, and how many were passed over since then.
         self._quiet: dict[str, tuple[float, int]] = {}
 
-    def tell(self, address: str, sentence: str, *words: object) -> None:
-        """`sentence` for the log, with its words."""
+    def tell(self, address: str, sentence: str, *words: object, about: Mapping[str, object] | None = None) -> None:
+        """`sentence` for the log, with its words, and what is known beside them."""
         now = self._now()
         if address not in self._quiet and len(self._quiet) >= _MOST:
             self._quiet = {known: entry for known, entry in self._quiet.items() if now - entry[0] < QUIET_SECONDS}
@@ -39,4 +39,4 @@ class Complaints:
         if untold:
             sentence += " (and %d like it from %s before)"
             words = (*words, untold, address)
-        logger.warning(sentence, *words)
+        logger.warning(sentence, *words, extra=about)

@@ -175,7 +175,7 @@ class Connection:
         except MoldauError as error:
             self.close(str(error))
         except Exception:
-            logger.exception("a request from %s could not be handled", self.name)
+            logger.exception("a request from %s could not be handled", self.name, extra=self.about())
             self.close()
 
     def secured(self, certificate: bytes | None) -> str | None:
@@ -196,10 +196,11 @@ class Connection:
         self.open = False
         self.count_requests()
         if reason is not None and self._route is not None:
-            logger.warning("closed the connection from %s: %s", self.name, reason)
+            logger.warning("closed the connection from %s: %s", self.name, reason, extra=self.about())
         elif reason is not None:
             where = "closed the connection from %s to %s: %s"
-            self._channel.complaints.tell(self.peer[0], where, self.name, self.listener_name, reason)
+            words = self.name, self.listener_name, reason
+            self._channel.complaints.tell(self.peer[0], where, *words, about=self.about())
         if self.authentication is not None:
             self.authentication.closed()
         self._channel.connection_closed(self)
@@ -219,6 +220,21 @@ class Connection:
     def when_closed(self, told: Callable[[], None]) -> None:
         """`told` is called when it is closed; it takes the place of an earlier one."""
         self._told_closed = told
+
+    def about(self) -> dict[str, object]:
+        """Whose request an entry of the log is about, for who reads it by a program."""
+        return {
+            "connection": f"{self.peer[0]}:{self.peer[1]}",
+            "listener": self.listener_name,
+            "client_id": self.client_id,
+            "principal": str(self.principal),
+            "api": None if self._route is None else self._route.api.key.name,
+        }
+
+    @property
+    def api(self) -> ApiKey | None:
+        """What its last request was for."""
+        return None if self._route is None else self._route.api.key
 
     def doing(self) -> str:
         """Its last request, and whose it was."""

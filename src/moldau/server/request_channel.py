@@ -42,6 +42,7 @@ from moldau.server.context import RequestContext, Services
 from moldau.server.dispatch import DispatchTable, Offer, Route
 from moldau.server.parts import Parts
 from moldau.server.permitted_runs import Permits
+from moldau.server.slow_requests import SlowRequests
 from moldau.slicing import Work, run_whole
 
 if _speed.COMPILED:
@@ -84,6 +85,7 @@ class RequestChannel:
         # Answers after which a client was told to wait, and for how long altogether.
         self.throttled = 0
         self.throttled_ms = 0
+        self._slow = SlowRequests(loop.load, self._now, services.config.slow_request_log_ms / 1000)
         # Clients come to brokers; a controller that is asked by one counts only what is changed.
         self._quotas = services.client_quotas if ApiKey.PRODUCE in table.offers else UNLIMITED
         # Answers that became known in this turn, and those of them that are left for the next ones.
@@ -236,6 +238,8 @@ class RequestChannel:
 
         def finish(value: Any, error: BaseException | None) -> None:
             self.in_flight -= 1
+            if begun is not None:
+                self._slow.end(connection, begun)
             if connection.open:
                 try:
                     if error is None:
@@ -252,13 +256,16 @@ class RequestChannel:
                 except ProtocolError as refused:
                     connection.close(str(refused))
                 except Exception:
-                    logger.exception("a request from %s could not be answered", connection.name)
+                    logger.exception(
+                        "a request from %s could not be answered", connection.name, extra=connection.about()
+                    )
                     connection.close()
             connection.release()
 
         self.in_flight += 1
         connection.hold()
         waited = not answer.settled
+        begun = self._slow.begin() if waited else None
         answer.then(settled)
 
     def _send_left(self) -> None:

@@ -75,6 +75,10 @@ class NetworkSettings:
         "How many bytes of metrics a client may push at a time, packed. Unpacked they may be 16 times as many, and 32 "
         "MiB.")
 
+    slow_request_log_ms = Setting("slow.request.log.ms", LONG, 1000, at_least(-1), LOW,
+        "A request that is answered later than this is told in the log, with what it waited for; -1 tells of none. "
+        "Requests that wait on purpose (fetching, joining a group) are left out.")
+
     socket_send_buffer_bytes = Setting("socket.send.buffer.bytes", INT, 100 << 10, None, HIGH,
         "The send buffer of a connection (SO_SNDBUF); -1 leaves it to the operating system.")
     socket_receive_buffer_bytes = Setting("socket.receive.buffer.bytes", INT, 100 << 10, None, HIGH,
