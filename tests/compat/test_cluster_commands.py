@@ -126,7 +126,8 @@ def test_a_plan_is_shown_and_then_carried_out(cluster: Cluster, topic: str, tmp_
     (described,) = told(run(cluster, "topics", "describe", topic))
     assert not [name for name in described["configs"] if "throttled" in name]
     run(cluster, "topics", "reassign", topic, "--brokers", "3", "--replicas", "1", "--execute")
-    wait_until(lambda: moved(cluster, topic) and placed(cluster, topic) == {0: [3], 1: [3]})
+    run(cluster, "topics", "reassign", topic, "--verify", "--wait", "60s")
+    wait_until(lambda: placed(cluster, topic) == {0: [3], 1: [3]})
 
 
 def test_a_move_is_given_up(whole: Cluster, topic: str) -> None:
@@ -134,6 +135,7 @@ def test_a_move_is_given_up(whole: Cluster, topic: str) -> None:
     a_node(whole, 3).kill()
     run(whole, "topics", "reassign", "--plan", "-", "--execute", given=_plan(topic, [1, 3]))
     assert run(whole, "topics", "reassign", topic, "--verify", status=1)
+    assert run(whole, "topics", "reassign", topic, "--verify", "--wait", "1s", status=1)
     wait_until(lambda: "cannot end while broker 3 is away" in findings(whole, "isr", topic))
     run(whole, "topics", "reassign", topic, "--cancel", "--execute")
     assert moved(whole, topic)

@@ -10,21 +10,26 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Mapping
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from moldau.cli.arguments import add_json, add_subcommand, at_least, checked
 from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import DONE, FAILED, USAGE, Failure
 from moldau.cli.placement import Placement, changed, current, spread
+from moldau.cli.progress import Progress
 from moldau.cli.table import note, print_json, print_table
 from moldau.errors import KafkaError
-from moldau.quantities import counted, format_size, parse_size
+from moldau.quantities import counted, format_size, parse_duration, parse_size
 from moldau.types import TopicPartition
 
 if TYPE_CHECKING:
     from moldau.client.admin.replicas import Reassignment
     from moldau.client.cluster import Cluster
     from moldau.client.metadata import TopicView
+
+# Between one look at moves that are waited for and the next.
+_LOOK_SECONDS = 0.5
 
 _HELP = """\
 Without --execute the plan is shown and nothing is done; with --json it is shown in the format of Kafka's
@@ -35,6 +40,7 @@ examples:
   moldau topics reassign rivers lakes --brokers 1,2,4           all replicas on these brokers, evenly
   moldau topics reassign --plan plan.json --throttle 20M --execute
   moldau topics reassign --verify                               what is still under way
+  moldau topics reassign --verify --wait 1h                     and when it is done
   moldau topics reassign rivers --cancel --execute              back to where it was"""
 
 
@@ -53,6 +59,9 @@ def configure_reassign(commands: Any) -> None:
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--execute", action="store_true", help="do it")
     kind.add_argument("--verify", action="store_true", help="show how far moves are; status 1 while any is under way")
+    parser.add_argument(
+        "--wait", metavar="TIME", type=checked(parse_duration), help="with --verify: until all is done, but no longer"
+    )
     parser.add_argument("--cancel", action="store_true", help="give up moves that are under way")
     add_json(parser)
     add_connection(parser)
@@ -82,6 +91,8 @@ def _check(options: Namespace) -> None:
         raise Failure("--plan says all there is to say; leave topics, --replicas and --brokers out.", USAGE)
     if (options.verify or options.cancel) and (options.plan is not None or shorthand):
         raise Failure("--verify and --cancel take topics, or nothing for all of them.", USAGE)
+    if options.wait is not None and not options.verify:
+        raise Failure("--wait goes with --verify, after --execute.", USAGE)
     if options.verify or options.cancel or options.plan is not None:
         return
     if not options.names or not shorthand:
@@ -217,8 +228,22 @@ def _under_way(cluster: Cluster, options: Namespace) -> tuple[dict[TopicPartitio
     return {where: move for where, move in sorted(found.items()) if where.topic in named}, topics
 
 
+def _waited(cluster: Cluster, options: Namespace) -> tuple[dict[TopicPartition, Reassignment], list[TopicView]]:
+    """What is under way once all is done, or the time is over."""
+    progress = Progress(shown=not options.json)
+    deadline = monotonic() + options.wait
+    while True:
+        moves, topics = _under_way(cluster, options)
+        if not moves or monotonic() >= deadline:
+            progress.clear()
+            return moves, topics
+        behind = sum(lag or 0 for lag in _lags(cluster, moves).values())
+        progress.tell(f"{counted(len(moves), 'partition')} under way, {counted(behind, 'record')} behind")
+        sleep(min(_LOOK_SECONDS, max(0.0, deadline - monotonic())))
+
+
 def _verify(cluster: Cluster, options: Namespace) -> int:
-    moves, topics = _under_way(cluster, options)
+    moves, topics = _under_way(cluster, options) if options.wait is None else _waited(cluster, options)
     lags = _lags(cluster, moves)
     rows: list[dict[str, Any]] = [
         {
