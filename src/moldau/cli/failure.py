@@ -22,7 +22,8 @@ exit status:
   3    no broker answers
   4    `moldau log verify`, `moldau log dump --verify` or `moldau history verify` found damage
   130  interrupted (Ctrl-C); `moldau start` ends with 0 instead
-  141  whoever read the output has closed it"""
+  141  whoever read the output has closed it
+`moldau doctor` has its own: 0 no problems, 1 problems, 2 no broker could be asked."""
 
 
 class Failure(MoldauError):

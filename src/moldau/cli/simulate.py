@@ -19,7 +19,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
-from moldau.cli.failure import FAILED, Failure
+from moldau.cli.failure import FAILED, USAGE, Failure
 from moldau.simulation.campaign import Campaign, Form, Outcome, Tally, run_seed, seeds_from, show_log
 
 _EPILOG = """\
@@ -57,10 +57,10 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> None:
     if options.nodes < 3:
-        raise Failure("A cluster that is to survive faults has at least 3 nodes.", FAILED)
+        raise Failure("A cluster that is to survive faults has at least 3 nodes.", USAGE)
     level = _OFF if options.log == "off" else logging.getLevelName(options.log.upper())
     if not isinstance(level, int):
-        raise Failure(f"{options.log!r} is no level: debug, info, warning, error.", FAILED)
+        raise Failure(f"{options.log!r} is no level: debug, info, warning, error.", USAGE)
     show_log(level)
     form = Form(options.nodes, options.requests, options.faults, options.minutes, options.changing_voters)
     if options.results is not None:

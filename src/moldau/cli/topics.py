@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, at_least
 from moldau.cli.connection import SettingOrConnection, add_connection, connect
 from moldau.cli.elections import configure_elect_leaders
-from moldau.cli.failure import DONE, FAILED, Failure
+from moldau.cli.failure import DONE, FAILED, USAGE, Failure
 from moldau.cli.reassignment import configure_reassign
 from moldau.cli.table import note, print_json, print_table
 from moldau.cli.topic_offsets import configure_delete_records, configure_offsets
@@ -85,7 +85,9 @@ def _create(options: Namespace) -> int:
     from moldau.client.admin import NewTopic, create_topics
 
     if options.assignment and (options.partitions != -1 or options.replication_factor != -1):
-        raise Failure("--assignment says how many partitions and replicas there are; leave the other two options out.")
+        raise Failure(
+            "--assignment says how many partitions and replicas there are; leave the other two options out.", USAGE
+        )
     wanted = [
         NewTopic(name, options.partitions, options.replication_factor, dict(options.config), options.assignment)
         for name in dict.fromkeys(options.names)
@@ -305,7 +307,7 @@ def _alter(options: Namespace) -> int:
 
     changes = _changes(options.config, options.unset)
     if options.partitions is None and not changes:
-        raise Failure("Nothing to change: give --partitions, --config or --unset.")
+        raise Failure("Nothing to change: give --partitions, --config or --unset.", USAGE)
     done: list[str] = []
     with connect(options) as cluster:
         if changes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, at_least, checked
 from moldau.cli.connection import add_connection, connect
-from moldau.cli.failure import DONE, FAILED, Failure
+from moldau.cli.failure import DONE, FAILED, USAGE, Failure
 from moldau.cli.table import note, print_json, print_table
 from moldau.errors import KafkaError
 from moldau.quantities import format_time, parse_duration
@@ -127,7 +127,7 @@ def _abort(options: Namespace) -> None:
     elif options.id is None and None not in by_place:
         _abort_by_place(options)
     else:
-        raise Failure("Name either a transactional id, or --topic, --partition and --start-offset.")
+        raise Failure("Name either a transactional id, or --topic, --partition and --start-offset.", USAGE)
 
 
 def _abort_by_id(options: Namespace) -> None:

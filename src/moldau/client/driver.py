@@ -82,8 +82,14 @@ class ConversationDriver:
         def one(index: int) -> Callable[[Any, BaseException | None], None]:
             def arrived(value: Any, error: BaseException | None) -> None:
                 nonlocal missing
-                results[index] = value if error is None else error
                 missing -= 1
+                if together.settled:
+                    return
+                if error is not None and not isinstance(error, KafkaError):
+                    # No node's answer: there is no cluster, or it is a fault of ours.
+                    together.fail(error)
+                    return
+                results[index] = value if error is None else error
                 if not missing:
                     together.resolve(results)
 
