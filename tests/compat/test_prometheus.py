@@ -101,19 +101,23 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[str
         addresses = [metrics_address(node.directory / "node.log") for node in cluster.nodes]
         with KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers) as admin:
             admin.create_topics([NewTopic("watched", 3, 3)])
+        brokers = cluster.bootstrap_servers
         with prometheus(directory / "prometheus", addresses) as server:
-            with KafkaProducer(bootstrap_servers=cluster.bootstrap_servers) as producer:
+            with (
+                KafkaProducer(bootstrap_servers=brokers) as producer,
+                KafkaConsumer(
+                    "watched", bootstrap_servers=brokers, group_id="g", auto_offset_reset="earliest"
+                ) as consumer,
+            ):
 
                 def has_seen_ten() -> bool:
+                    """Scrapes, while records are written and read."""
                     producer.send("watched", b"x" * 100).get(timeout=30)
+                    consumer.poll(timeout_ms=200)
                     seen = server.query('count_over_time(up{job="kafka"}[5m])')
                     return len(seen) == 3 and all(float(each["value"][1]) >= 10 for each in seen)
 
-                with KafkaConsumer(
-                    "watched", bootstrap_servers=cluster.bootstrap_servers, group_id="g", auto_offset_reset="earliest"
-                ) as consumer:
-                    wait_until(lambda: bool(consumer.poll(timeout_ms=200)) or has_seen_ten())
-                    wait_until(has_seen_ten)
+                wait_until(has_seen_ten)
             yield addresses, server
 
 
