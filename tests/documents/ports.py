@@ -8,7 +8,7 @@ import socket
 
 # Kafka's, the console's and those that monitoring asks.
 LOWEST, HIGHEST = 8000, 9999
-_NAMED = re.compile(r"(?:(?<=:)|(?<=--port )|(?<=--port=))([89]\d{3})(?!\d)")
+_NAMED = re.compile(r"(?:(?<=127\.0\.0\.1:)|(?<=localhost:)|(?<=//:)|(?<=--port )|(?<=--port=))([89]\d{3})(?!\d)")
 # Beyond the ones a page names: a cluster of three takes the two that follow.
 FOLLOWERS = 3
 
