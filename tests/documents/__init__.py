@@ -8,6 +8,7 @@ What a block is can be said in a comment above it, which readers do not see:
 
     <!-- not run: REASON -->    nobody runs it here; `pytest -s tests/documents/test_blocks.py` lists them
     <!-- file: NAME -->         its text is the file NAME, for the blocks below it
+    <!-- from: FILE -->         a piece of that file, which has to be there word for word; `...` leaves lines out
     <!-- given: COMMAND -->      what was done before, as far as the page is concerned
     <!-- the node -->           starts what the page's other blocks talk to, which here runs already, on another port
     <!-- runs on -->            a command in the foreground; it is interrupted at the end of the page, and ends with 0

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # What is run: commands, programs, and what they print. The rest is text for other programs.
 RUN = ("sh", "python")
 FLAGS = ("the node", "runs on", "again", "stopped", "fails", "any order")
-VALUES = ("not run", "file", "given")
+VALUES = ("not run", "file", "given", "from")
 
 _BLOCK = re.compile(
     r"(?P<remarks>(?:^[ ]*<!-- .*? -->\n\s*?)*)^(?P<indent> *)```(?P<language>[\w-]*)\n(?P<text>.*?)^ *```$",
@@ -42,7 +42,7 @@ class Block:
 
     @property
     def is_run(self) -> bool:
-        return self.reason is None and (self.file is not None or self.language in RUN)
+        return self.reason is None and "from" not in self.values and (self.file is not None or self.language in RUN)
 
     def __str__(self) -> str:
         return f"{self.page.relative_to(ROOT)}:{self.line}"

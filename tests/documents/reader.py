@@ -94,7 +94,7 @@ class Reader:
             raise AssertionError(f"{block}: {error}") from None
 
     def _read(self, block: Block) -> None:
-        if block.reason is not None:
+        if block.reason is not None or "from" in block.values:
             return
         if "given" in block.values:
             self.start_node()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,13 @@ def decoration(found: list[Block]) -> list[str]:
     return [
         str(block)
         for block, before in zip(found, [None, *found], strict=False)
-        if not (block.is_run or block.reason or block.language in READ or is_shown_by_a_run(block, before))
+        if not (
+            block.is_run
+            or block.reason
+            or block.values.get("from")
+            or block.language in READ
+            or is_shown_by_a_run(block, before)
+        )
     ]
 
 
@@ -68,6 +75,23 @@ def test_what_other_programs_read_can_be_read(block: Block) -> None:
             read_tree(parse_yaml(block.text, "pipeline.yaml", {}), "pipeline.yaml")
     elif block.reason is None:
         BrokerConfig.parse({"log.dirs": "data", **parse_properties(block.text)})
+
+
+def is_quoted_from(text: str, quoted: str) -> bool:
+    """Whether the pieces between `...` stand in the text, in their order."""
+    pieces = [re.escape(piece) for piece in re.split(r"^ *\.\.\.\n", quoted, flags=re.MULTILINE)]
+    return re.search(r"(?:.*\n)*".join(pieces), text) is not None
+
+
+@pytest.mark.parametrize("block", [each for page in pages() for each in blocks(page) if "from" in each.values], ids=str)
+def test_what_is_quoted_stands_in_its_file(block: Block) -> None:
+    assert is_quoted_from((ROOT / block.values["from"]).read_text(encoding="utf-8"), block.text)
+
+
+def test_a_wrong_quotation_is_noticed() -> None:
+    assert is_quoted_from("a\nb\nc\n", "a\n...\nc\n")
+    assert not is_quoted_from("a\nb\nc\n", "c\n...\na\n")
+    assert not is_quoted_from("a\nb\nc\n", "a\nc\n")
 
 
 def test_blocks_that_are_not_run_are_few_and_listed() -> None:
