@@ -77,6 +77,10 @@ NOT_FOR_OPERATORS = {
     ApiKey.SHARE_GROUP_HEARTBEAT,
     ApiKey.SHARE_FETCH,
     ApiKey.SHARE_ACKNOWLEDGE,
+    ApiKey.STREAMS_GROUP_HEARTBEAT,
+    # Clients tell of themselves.
+    ApiKey.GET_TELEMETRY_SUBSCRIPTIONS,
+    ApiKey.PUSH_TELEMETRY,
     # Brokers ask each other these.
     ApiKey.INITIALIZE_SHARE_GROUP_STATE,
     ApiKey.READ_SHARE_GROUP_STATE,
@@ -88,7 +92,8 @@ NOT_FOR_OPERATORS = {
     # A connection's own beginning.
     ApiKey.SASL_HANDSHAKE,
     ApiKey.SASL_AUTHENTICATE,
-    # For `moldau brokers`, `quorum`, `quotas` and `tokens`; kafka-python has no methods for them.
+    # For `moldau brokers`, `groups`, `quorum`, `quotas` and `tokens`; kafka-python has no methods for them.
+    ApiKey.STREAMS_GROUP_DESCRIBE,
     ApiKey.DESCRIBE_CLIENT_QUOTAS,
     ApiKey.ALTER_CLIENT_QUOTAS,
     ApiKey.CREATE_DELEGATION_TOKEN,
