@@ -14,11 +14,11 @@ from moldau.testing.proxy import Proxy
 class Wires:
     """What stands between a node and everybody else: a proxy for each of its listeners.
 
-    `whose` tells which node a connection comes from, by the port it comes from; None for clients. What a node says to
-    itself passes no cable, and is never held back.
+    `whose` tells which node a connection comes from, by the ports of both its ends; None for clients. What a node says
+    to itself passes no cable, and is never held back.
     """
 
-    def __init__(self, id: int, whose: Callable[[int], int | None] | None, *, votes: bool) -> None:
+    def __init__(self, id: int, whose: Callable[[int, int], int | None] | None, *, votes: bool) -> None:
         self.clients = Proxy(whose, own=id)
         self.controller = Proxy(whose, own=id) if votes else None
 

@@ -20,9 +20,9 @@ _ALIVE: Final = 1.0
 
 
 class Proxy:
-    """In front of node `own`; `whose` tells which node a connection comes from, by its port."""
+    """In front of node `own`; `whose` tells which node a connection comes from, by the ports of both its ends."""
 
-    def __init__(self, whose: Callable[[int], int | None] | None = None, own: int | None = None) -> None:
+    def __init__(self, whose: Callable[[int, int], int | None] | None = None, own: int | None = None) -> None:
         self._whose = whose
         self._own = own
         # Which node is at the other end of a client's socket, for those that are nodes.
@@ -153,7 +153,7 @@ class Proxy:
             client, (_, port) = self._listening.accept()
         except OSError:
             return
-        self._take(client, None if self._whose is None else self._whose(port))
+        self._take(client, None if self._whose is None else self._whose(port, self.port))
 
     def _take(self, client: socket.socket, source: int | None) -> None:
         if self._is_held(source):

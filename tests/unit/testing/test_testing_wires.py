@@ -75,7 +75,7 @@ class Caller:
 def wired(nodes: dict[int, int], own: int = 9) -> Iterator[Proxy]:
     """A proxy in front of node `own`; `nodes` has the node of a port, and grows as callers come."""
     with echo() as port:
-        proxy = Proxy(nodes.get, own=own)
+        proxy = Proxy(lambda port, _to: nodes.get(port), own=own)
         proxy.lead_to("127.0.0.1", port)
         yield proxy
         proxy.close()
@@ -141,7 +141,7 @@ def test_whose_a_socket_is() -> None:
         theirs, (_, their_port) = listening.accept()
         with theirs, socket.create_connection(("127.0.0.1", port)) as ours:
             owners = SocketOwners(lambda: {7: process.pid})
-            assert owners.of(their_port) == 7
-            assert owners.of(ours.getsockname()[1]) is None
-            assert SocketOwners(dict).of(their_port) is None
+            assert owners.of(their_port, port) == 7
+            assert owners.of(ours.getsockname()[1], port) is None
+            assert SocketOwners(dict).of(their_port, port) is None
         process.communicate()
