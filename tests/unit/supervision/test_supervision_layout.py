@@ -66,6 +66,15 @@ def test_ports_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         remembered(tmp_path / "too high", 2, 65_535)
 
 
+def test_a_cluster_stays_at_its_port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout, "_is_free", lambda port: True)
+    made = remembered(tmp_path, 2, 20_000)
+    for port in (None, 0, 20_000):
+        assert remembered(tmp_path, None, port) == made
+    with pytest.raises(LayoutError, match="holds a cluster at port 20000; its nodes know each other by that"):
+        remembered(tmp_path, None, 20_001)
+
+
 def test_ports_that_are_taken_are_not_written_down(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     with reserve(port) as taken:
