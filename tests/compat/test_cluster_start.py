@@ -15,6 +15,8 @@ from cluster_command import Started, begun, node_pids
 from patience import PATIENCE, alive, wait_until
 
 from moldau import KafkaConsumer, KafkaProducer, TopicPartition
+from moldau.admin import KafkaAdminClient, NewTopic
+from moldau.supervision.layout import free_ports, new_cluster_id
 
 
 @pytest.fixture
@@ -112,11 +114,42 @@ def test_as_many_nodes_as_cores(start: Callable[..., Started], tmp_path: Path) -
     assert command.end()[0] == 0
 
 
+def test_the_nodes_of_several_machines_are_one_cluster(start: Callable[..., Started], tmp_path: Path) -> None:
+    """Two machines of two nodes, and a controller elsewhere: the replicas of a partition are on both machines."""
+    controller, *ports = free_ports(3)
+    cluster_id = new_cluster_id()
+    common = f"controller.listener.names=CONTROLLER\ncontroller.quorum.voters=9@127.0.0.1:{controller}\n"
+    alone = f"process.roles=controller\nnode.id=9\nlisteners=CONTROLLER://127.0.0.1:{controller}\n"
+    (tmp_path / "controller").write_text(common + alone)
+    start("start", str(tmp_path / "controller"), "--data", str(tmp_path / "9"), "--cluster-id", cluster_id)
+    machines = []
+    for node_id, rack, port in ((1, "north", ports[0]), (5, "south", ports[1])):
+        file, disks = tmp_path / rack, f"{tmp_path}/{rack}-one,{tmp_path}/{rack}-two"
+        own = f"process.roles=broker\nnode.id={node_id}\nbroker.rack={rack}\nlog.dirs={disks}\n"
+        file.write_text(f"{common}{own}listeners=PLAINTEXT://127.0.0.1:{port}\n")
+        machines.append(start("start", str(file), "--nodes", "2", "--cluster-id", cluster_id))
+    assert [each.bootstrap for each in machines] == [f"127.0.0.1:{port}" for port in ports]
+    with KafkaAdminClient(bootstrap_servers=machines[0].bootstrap) as admin:
+        admin.create_topics([NewTopic("rivers", 4, 2)])
+        (described,) = admin.describe_topics(["rivers"])
+    replicas = [set(partition["replica_nodes"]) for partition in described["partitions"]]
+    assert all(len(each & {1, 2}) == len(each & {5, 6}) == 1 for each in replicas), replicas
+    assert set.union(*replicas) == {1, 2, 5, 6}
+    for disk in ("one", "two"):
+        assert (tmp_path / f"north-{disk}" / "node-2" / "data" / "meta.properties").exists()
+    assert machines[1].end() == (0, "", "")
+    words = ["start", str(tmp_path / "south"), "--nodes", "1"]
+    done = subprocess.run([sys.executable, "-m", "moldau", *words], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "holds the data of node 6, too, which would not be started" in done.stderr
+    assert machines[0].end(signal.SIGINT) == (0, "", "")
+
+
 def test_what_does_not_fit_what_is_there(start: Callable[..., Started], tmp_path: Path) -> None:
     start("cluster", "start", "--nodes", "1", "--port", "0", "--data", str(tmp_path)).end()
     for words, sentence in (
-        (["start", "--nodes", "2", "server.properties"], "makes the nodes of a cluster by itself"),
-        (["start", "--nodes", "2", "--listen", "0.0.0.0:9092"], "listens at 127.0.0.1 only"),
+        (["start", "--nodes", "2", "--cluster-id", "x"], "leave --cluster-id out"),
+        (["start", "--nodes", "2", "--listen", "0.0.0.0:9092"], "on this machine only, at 127.0.0.1"),
         (["start", "--nodes", "2", "--data", str(tmp_path / "node-1" / "data")], "is that of a single node"),
         (["cluster", "start", "--port", "1", "--data", str(tmp_path)], "holds a cluster at port"),
     ):

@@ -76,18 +76,20 @@ def _start(options: Namespace) -> int:
     from pathlib import Path
 
     from moldau.cli.secured_cluster import name_profile, node_files, say_usage
+    from moldau.cli.siblings import check_kept
     from moldau.cli.supervisor import Supervisor, say_ready
     from moldau.supervision.claim import claimed
     from moldau.supervision.layout import remembered
 
     directory = Path(options.data)
     with claimed(directory) as claim:
+        check_kept(directory, (), makes_cluster=True)
         layout = remembered(directory, options.nodes, options.port, secure=options.secure)
         if options.profile is not None:
             name_profile(options.profile, directory, layout)
         settings = dict(options.set)
         files = node_files(directory, layout, settings)
-        supervisor = Supervisor(directory, claim, layout, settings, log_level=options.log_level, files=files)
+        supervisor = Supervisor.of_layout(directory, claim, layout, settings, log_level=options.log_level, files=files)
 
         def ready() -> None:
             say_ready([place.address for place in layout.places])

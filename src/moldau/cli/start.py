@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import gc
 import logging
+import math
 import os
 import signal
 import sys
@@ -46,7 +47,9 @@ examples:
   moldau start                                        on 127.0.0.1:9092, data in ./data
   moldau start --listen 127.0.0.1:0 --data /tmp/d     on a free port, told by the `ready` line
   moldau start server.properties --set num.partitions=3
-  moldau start --nodes auto                           as many nodes as cores; the first one's address is told"""
+  moldau start --nodes auto                           as many nodes as cores; the first one's address is told
+  moldau start server.properties --nodes auto         the same in a cluster of several machines: the node of the file,
+                                                      and brokers beside it, whose numbers and ports follow"""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -114,24 +117,65 @@ def _run_many(options: Namespace) -> int:
     from pathlib import Path
 
     from moldau.cli.secured_cluster import node_files
+    from moldau.cli.siblings import check_kept
     from moldau.cli.supervisor import Supervisor, say_ready
     from moldau.links.addresses import parse_address
     from moldau.supervision.claim import claimed
     from moldau.supervision.layout import HOST, remembered, replication
 
-    if options.properties is not None or options.cluster_id is not None:
-        raise Failure("--nodes makes the nodes of a cluster by itself; leave the file and --cluster-id out.", USAGE)
+    if options.properties is not None:
+        return _run_siblings(options)
+    if options.cluster_id is not None:
+        raise Failure("Without a file --nodes makes a cluster by itself; leave --cluster-id out.", USAGE)
     address = parse_address(options.listen or DEFAULT_LISTEN, lowest_port=0)
     if address.host != HOST:
-        raise Failure(f"--nodes listens at {HOST} only, today; --listen can say another port.", USAGE)
+        raise Failure(
+            f"Without a file --nodes makes a cluster that is reached on this machine only, at {HOST}; a "
+            "server.properties says where nodes of a larger one listen.",
+            USAGE,
+        )
     directory = Path(options.data or DEFAULT_DATA)
     with claimed(directory) as claim:
+        check_kept(directory, (), makes_cluster=True)
         layout = remembered(directory, options.nodes, address.port if options.listen else None)
         # Nor would a second replica on the same machine be worth what it costs.
         settings = {**replication(1), "broker.rack": os.uname().nodename, **dict(options.set)}
         files = node_files(directory, layout, settings)
-        supervisor = Supervisor(directory, claim, layout, settings, log_level=options.log_level, files=files)
+        supervisor = Supervisor.of_layout(directory, claim, layout, settings, log_level=options.log_level, files=files)
         return supervisor.run(lambda: say_ready([layout.places[0].address]))
+
+
+def _run_siblings(options: Namespace) -> int:
+    """The nodes of this machine in a cluster of several: the one of the file, and brokers beside it."""
+    from pathlib import Path
+
+    from moldau.cli.siblings import check_kept, cluster_id, differing, shared_directory, siblings
+    from moldau.cli.supervisor import Supervisor, say_ready
+    from moldau.supervision.claim import claimed
+    from moldau.supervision.process import NodeProcess
+
+    given = read_properties(options.properties)
+    properties = node_properties(given, options.data, options.listen, options.set)
+    each = siblings(properties, options.nodes)
+    said = differing(properties, given, ("log.dirs", "log.dir"))
+    directory = shared_directory(properties)
+    with claimed(directory) as claim:
+        check_kept(directory, each, makes_cluster=False)
+        belongs_to = options.cluster_id or cluster_id(properties, directory)
+        nodes = [
+            NodeProcess(
+                number,
+                directory / f"node-{number}",
+                {**said, **settings},
+                cluster_id=belongs_to,
+                log_level=options.log_level,
+                properties=Path(options.properties),
+            )
+            for number, settings in each.items()
+        ]
+        # They wait for the controllers as long as their own settings say, and tell when it was too long.
+        supervisor = Supervisor(directory, claim, nodes, voters=1, ready_seconds=math.inf)
+        return supervisor.run(lambda: say_ready(nodes[0].addresses[:1]))
 
 
 def node_properties(

@@ -33,16 +33,32 @@ class Supervisor:
         self,
         directory: Path,
         claim: int,
+        nodes: Sequence[NodeProcess],
+        *,
+        voters: int,
+        ready_seconds: float = _READY_SECONDS,
+    ) -> None:
+        """`voters` of the nodes, the first ones, decide who leads."""
+        self._guard = Guard(directory, keep=True, claim=claim)
+        self._nodes = nodes
+        self._voters = voters
+        self._ready_seconds = ready_seconds
+        # Those whose end was told.
+        self._mourned: set[int] = set()
+
+    @classmethod
+    def of_layout(
+        cls,
+        directory: Path,
+        claim: int,
         layout: Layout,
         settings: Mapping[str, str],
         *,
         log_level: str | None = None,
         files: Mapping[int, Path] = {},
-    ) -> None:
+    ) -> Supervisor:
         """`files` are what nodes read before their settings, by their ids."""
-        self._layout = layout
-        self._guard = Guard(directory, keep=True, claim=claim)
-        self._nodes = [
+        nodes = [
             NodeProcess(
                 place.id,
                 directory / f"node-{place.id}",
@@ -53,8 +69,8 @@ class Supervisor:
             )
             for place in layout.places
         ]
-        # Those whose end was told.
-        self._mourned: set[int] = set()
+        voters = sum(place.controller_port is not None for place in layout.places)
+        return cls(directory, claim, nodes, voters=voters)
 
     def run(self, ready: Callable[[], None]) -> int:
         """Until a signal, or until no node is left. The exit status."""
@@ -77,7 +93,7 @@ class Supervisor:
         """Whether all are ready; NodeFailed if one of them cannot."""
         for node in self._nodes:
             node.begin()
-        deadline = monotonic() + _READY_SECONDS
+        deadline = monotonic() + self._ready_seconds
         waiting = list(self._nodes)
         while waiting:
             # In turns: the first that cannot start tells what is wrong, while the others may still wait for it.
@@ -86,7 +102,7 @@ class Supervisor:
                 return False
             if waiting and monotonic() > deadline:
                 names = ", ".join(str(node.id) for node in waiting)
-                raise Failure(f"Not ready after {_READY_SECONDS:g} s: node {names}. Its log is {waiting[0].log}.")
+                raise Failure(f"Not ready after {self._ready_seconds:g} s: node {names}. Its log is {waiting[0].log}.")
         return True
 
     @staticmethod
@@ -113,8 +129,7 @@ class Supervisor:
         """Brokers leave one after the other, each when its partitions have found other leaders. The last ones, without
         whom the controllers could decide nothing, leave together."""
         running = [node for node in reversed(self._nodes) if node.running]
-        voters = [place for place in self._layout.places if place.controller_port is not None]
-        together = min(len(running), len(voters) // 2 + 1)
+        together = min(len(running), self._voters // 2 + 1)
         alone = running[: len(running) - together]
         status = DONE
         for group in [*([node] for node in alone), running[len(alone) :]]:

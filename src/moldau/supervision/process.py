@@ -68,6 +68,11 @@ class NodeProcess:
         """What it ended with; None while it runs, or before it ran."""
         return None if self._process is None else self._process.poll()
 
+    @property
+    def addresses(self) -> list[str]:
+        """Where it said that it accepts clients; nothing before it is ready."""
+        return self._said.decode().removeprefix("ready ").strip().split(",") if self._said.endswith(b"\n") else []
+
     def begin(self) -> None:
         """Starts the process and does not wait for the node to be ready."""
         self.kill()
