@@ -65,7 +65,7 @@ class LogSettings:
         no_effect="each directory is recovered on one worker")
     log_dir_failure_timeout_ms = Setting("log.dir.failure.timeout.ms", LONG, 30_000, at_least(1), LOW,
         "How long the broker goes on without being able to tell the controller that a log directory failed.",
-        no_effect="the controller is in the same process and is always told")
+        no_effect="the next heartbeat that arrives tells the controller; if none does, it fences this broker")
     log_initial_task_delay_ms = Setting("log.initial.task.delay.ms", LONG, 30_000, at_least(0), LOW,
         "How long after the start retention, flushing and checkpoints begin.", internal=True)
 

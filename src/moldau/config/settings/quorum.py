@@ -112,4 +112,4 @@ class QuorumSettings:
         no_effect="only the size of the log counts")
     metadata_max_idle_interval_ms = Setting("metadata.max.idle.interval.ms", INT, 500, at_least(0), LOW,
         "How often the controller writes a record when nothing else happens, so that the log moves; 0 for never.",
-        no_effect="nobody follows the log, so it need not move")
+        no_effect="who follows the log is seen from what he asks, so it need not move")
