@@ -272,6 +272,7 @@ def test_fewer_in_sync_than_writes_need(cluster: Cluster, topic: str) -> None:
     text = found("under-min-isr", "-b", at)
     assert f"{topic}-0" in text
     assert f"moldau explain isr {topic}" in text
+    wait_until(lambda: "silent-voter" in {each["check"] for each in examine("-b", at)[1]})
     assert "Voter 3 of the quorum" in found("silent-voter", "-b", at)
     cluster.node(2).kill()
     # The last of three: nobody can decide anything.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from moldau.metrics.histogram import Histogram
 from moldau.runtime.ports import Clock
@@ -15,13 +16,12 @@ class Forcing:
 
     def timed(self, job: Callable[[], None]) -> Callable[[], float]:
         """The same job, which says how many seconds it took."""
+        return partial(self._run, job)
 
-        def run() -> float:
-            begun = self._now()
-            job()
-            return self._now() - begun
-
-        return run
+    def _run(self, job: Callable[[], None]) -> float:
+        begun = self._now()
+        job()
+        return self._now() - begun
 
     def took(self, seconds: float | None) -> None:
         """On the loop; None for one that failed."""

@@ -15,7 +15,7 @@ def _compiled() -> Any:
     try:
         modules = [
             import_module(f"moldau._speed.{name}")
-            for name in ("codec", "records", "writer", "columns", "compaction", "lookup")
+            for name in ("codec", "records", "writer", "columns", "compaction", "lookup", "counts")
         ]
     except ImportError:
         pytest.skip("the kernels are not compiled")

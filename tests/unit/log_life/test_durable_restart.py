@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 from in_process_node import InProcessNode
@@ -24,7 +25,8 @@ class HoldingWorkers:
         self.holding = True
 
     def submit(self, job, done):
-        owner = getattr(job, "__self__", None)
+        timed = job.args[0] if isinstance(job, partial) else job
+        owner = getattr(timed, "__self__", None)
         if self.holding and isinstance(owner, Commit) and "orders" in (owner._directory or ""):
             self.held.append((job, done))
         else:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from storage_kit import StoppedClock
 
 from moldau.replica.group_commit import GroupCommit
+from moldau.storage.forcing import Forcing
 
 
 class Steps:
@@ -70,7 +72,7 @@ def workers():
 
 
 def test_very_many_begin_some_in_a_turn_and_all_in_the_end(steps, workers):
-    commits = GroupCommit(steps, workers, lambda partition: None)
+    commits = GroupCommit(steps, workers, lambda partition: None, Forcing(StoppedClock()))
     parts = [Part() for _ in range(150)]
     for part in parts:
         commits.request(part)
@@ -89,7 +91,7 @@ def test_very_many_begin_some_in_a_turn_and_all_in_the_end(steps, workers):
 
 
 def test_who_asks_while_a_commit_runs_is_covered_by_the_next(steps, workers):
-    commits = GroupCommit(steps, workers, lambda partition: None)
+    commits = GroupCommit(steps, workers, lambda partition: None, Forcing(StoppedClock()))
     part = Part()
     commits.request(part)
     steps.turn()
@@ -103,7 +105,7 @@ def test_who_asks_while_a_commit_runs_is_covered_by_the_next(steps, workers):
 
 
 def test_a_failed_disk_is_told_and_a_fault_is_raised(steps, workers):
-    commits = GroupCommit(steps, workers, lambda partition: None)
+    commits = GroupCommit(steps, workers, lambda partition: None, Forcing(StoppedClock()))
     part = Part()
     commits.request(part)
     steps.turn()
@@ -118,7 +120,7 @@ def test_a_failed_disk_is_told_and_a_fault_is_raised(steps, workers):
 
 def test_what_is_on_disk_already_counts_at_once(steps, workers):
     told = []
-    commits = GroupCommit(steps, workers, told.append)
+    commits = GroupCommit(steps, workers, told.append, Forcing(StoppedClock()))
     part = Part()
     part.commit = lambda: None
     commits.request(part)
