@@ -2,13 +2,16 @@
 
 Measured: one CPU-bound Python thread beside the loop raises a round trip from 80 us to 5 ms. So workers are for jobs
 that wait or that release the GIL, and their results come back to the loop's thread before anyone sees them.
+
+A job wakes one thread, the one that had work last. Where several wait on one queue each job wakes another of them for
+nothing, and whoever waits for an fsync waits for both to have had the GIL.
 """
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
@@ -27,8 +30,9 @@ class ThreadWorkers:
         self._call_from_thread = call_from_thread
         self._limit = threads
         self._threads: list[threading.Thread] = []
-        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Callable[[Any, BaseException | None], None]] | None]
-        self._jobs = queue.SimpleQueue()
+        self._jobs: deque[tuple[Callable[[], Any], Callable[[Any, BaseException | None], None]] | None] = deque()
+        # What the threads without a job wait for, each its own.
+        self._idle: list[threading.Lock] = []
         # Counted on the loop's thread only (submit and the return of a result), hence without a lock.
         self.load = WorkersLoad()
         self._closed = False
@@ -42,7 +46,9 @@ class ThreadWorkers:
             thread = threading.Thread(target=self._work, name=f"worker-{len(self._threads)}", daemon=True)
             self._threads.append(thread)
             thread.start()
-        self._jobs.put((job, done))
+        self._jobs.append((job, done))
+        if self._idle:
+            self._idle.pop().release()
 
     def close(self, patience: float = CLOSE_SECONDS) -> None:
         """Lets the jobs already submitted finish; their results still reach a loop that keeps running.
@@ -52,14 +58,33 @@ class ThreadWorkers:
         if self._closed:
             return
         self._closed = True
-        for _ in self._threads:
-            self._jobs.put(None)
+        self._jobs.extend([None] * len(self._threads))
+        while self._idle:
+            self._idle.pop().release()
         deadline = time.monotonic() + patience
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
+    def _next(self, called: threading.Lock) -> tuple[Callable[[], Any], Callable[[Any, BaseException | None], None]] | None:
+        while True:
+            try:
+                return self._jobs.popleft()
+            except IndexError:
+                self._idle.append(called)
+            # A job may have come just before that, when there was nobody to call.
+            if self._jobs:
+                try:
+                    self._idle.remove(called)
+                except ValueError:
+                    pass  # called meanwhile
+                else:
+                    continue
+            called.acquire()
+
     def _work(self) -> None:
-        while (item := self._jobs.get()) is not None:
+        called = threading.Lock()
+        called.acquire()
+        while (item := self._next(called)) is not None:
             job, done = item
             result: Any = None
             error: BaseException | None = None
