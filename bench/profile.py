@@ -24,7 +24,8 @@ from pathlib import Path
 
 from bench import load
 from bench.__main__ import DIRECTORY, allow_many_files, versions_of
-from bench.contenders import MOLDAU, Running, fresh, stop
+from bench.clusters import cluster_of
+from bench.contenders import MOLDAU, fresh, stop
 from bench.results import Results
 from bench.rows import FURTHER, ROWS, named
 from bench.rows.row import Plan, Row
@@ -60,7 +61,8 @@ def main() -> int:
 
 
 def profiled() -> list[Row]:
-    return [row for row in [*ROWS, *FURTHER] if (row.measure or row.secured) is not None and not row.needs_kafka]
+    rows = [row for row in [*ROWS, *FURTHER] if not row.needs_kafka]
+    return [row for row in rows if (row.measure or row.secured or row.cluster) is not None]
 
 
 def lost(results: Results) -> list[Row]:
@@ -85,40 +87,46 @@ def profile(row: Row, seconds: int, tool: str, into: Path) -> int:
     directory = fresh(DIRECTORY / "profile")
     plan = Plan(0.5, seconds + 2.0, 2_000_000, directory, [versions_of(MOLDAU, directory / "versions")])
     name = re.sub(r"[^a-z0-9]+", "-", row.title.lower()).strip("-")
-    with working(row, DIRECTORY / "profile" / "data", plan) as (broker, measure):
+    with working(row, DIRECTORY / "profile" / "data", plan) as (pid, measure):
         worker = threading.Thread(target=lambda: tell(measure()), daemon=True)
         worker.start()
         worker.join(1.0)
         record = with_py_spy if tool == "py-spy" else with_perf
-        status = record(broker, seconds, into / f"profile-{name}.svg")
+        status = record(pid, seconds, into / f"profile-{name}.svg")
         worker.join(120)
     return status
 
 
 @contextmanager
-def working(row: Row, data: Path, plan: Plan) -> Iterator[tuple[Running, Callable[[], dict[str, float]]]]:
-    """The node, and its work."""
-    secured, measure = row.secured, row.measure
+def working(row: Row, data: Path, plan: Plan) -> Iterator[tuple[int, Callable[[], dict[str, float]]]]:
+    """The process of a node, of three that which leads the first partition, and its work."""
+    secured, clustered, measure = row.secured, row.cluster, row.measure
     if secured is not None:
         guarded = start_secured(MOLDAU, data)
         try:
-            yield guarded.running, lambda: secured(MOLDAU, guarded, plan)
+            yield guarded.running.process.pid, lambda: secured(MOLDAU, guarded, plan)
         finally:
             stop(guarded.running)
         return
+    if clustered is not None:
+        with cluster_of(MOLDAU, data) as cluster:
+            leader = cluster.nodes[0].pid
+            assert leader is not None
+            yield leader, lambda: clustered(MOLDAU, cluster, plan)
+        return
     assert measure is not None
     with MOLDAU.run(fresh(data)) as broker:
-        yield broker, lambda: measure(MOLDAU, broker, plan)
+        yield broker.process.pid, lambda: measure(MOLDAU, broker, plan)
 
 
 def tell(found: dict[str, float]) -> None:
     print(", ".join(f"{name} {value:,.2f}" for name, value in found.items()))
 
 
-def with_py_spy(broker: Running, seconds: int, path: Path) -> int:
+def with_py_spy(process: int, seconds: int, path: Path) -> int:
     program = spy()
     assert program is not None
-    command = [program, "record", "--pid", str(broker.process.pid), "--duration", str(seconds), "--rate", "250"]
+    command = [program, "record", "--pid", str(process), "--duration", str(seconds), "--rate", "250"]
     for native in (["--native"], []):
         done = subprocess.run([*command, *native, "--output", str(path)], capture_output=True, text=True, check=False)
         if done.returncode == 0 and path.exists():
@@ -131,13 +139,12 @@ def with_py_spy(broker: Running, seconds: int, path: Path) -> int:
     return 1
 
 
-def with_perf(broker: Running, seconds: int, path: Path) -> int:
+def with_perf(process: int, seconds: int, path: Path) -> int:
     if shutil.which("perf") is None:
         print("neither py-spy (pip install py-spy) nor perf (apt-get install linux-perf) is installed")
         return 1
     data, text = path.with_suffix(".perf"), path.with_suffix(".txt")
-    pid = str(broker.process.pid)
-    command = ["perf", "record", "-q", "-F", "499", "-g", "-p", pid, "-o", str(data), "--", "sleep", str(seconds)]
+    command = ["perf", "record", "-q", "-F", "499", "-g", "-p", str(process), "-o", str(data), "--", "sleep", str(seconds)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         print(done.stderr.strip())
