@@ -52,6 +52,7 @@ KERNELS = (
     "counts",
     "delivery",
     "express",
+    "followed",
     "following",
     "frames",
     "lookup",

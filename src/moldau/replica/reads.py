@@ -38,6 +38,8 @@ AskedRead: TypeAlias = tuple[str | Uuid, int, int, int, int, int, int]
 ReadResult: TypeAlias = tuple[str | Uuid, int, int, int, int, int, list[tuple[int, int]] | None, int, FileSlice | bytes]
 # What is made of the results once all is read; work, if there are many.
 Answer: TypeAlias = Callable[[], A | Work[A | Deferred[A]]]
+# Answers what has waited in a shorter way, if it can; else None, and nothing has happened.
+Shortcut: TypeAlias = Callable[[], A | None]
 
 
 class Reads:
@@ -118,7 +120,7 @@ class Reads:
         if self._waiting is not None:
             self._replicas.fetches.hurry(self._waiting)
 
-    def run(self, max_wait_ms: int, answer: Answer[A]) -> A | Deferred[A]:
+    def run(self, max_wait_ms: int, answer: Answer[A], shortcut: Shortcut[A] | None = None) -> A | Deferred[A]:
         """Reads and answers, or waits until there is enough or the time is over."""
         if self.results:
             self._begin_again()
@@ -126,7 +128,7 @@ class Reads:
         if len(self._asked) > piece:
             return self._replicas.slicer.run(self._run_many(piece, max_wait_ms, answer))
         self._read(self._asked)
-        return self._answer_or_wait(max_wait_ms, answer)
+        return self._answer_or_wait(max_wait_ms, answer, shortcut)
 
     def _run_many(self, piece: int, max_wait_ms: int, answer: Answer[A]) -> Work[A | Deferred[A]]:
         for start in range(0, len(self._asked), piece):
@@ -144,11 +146,11 @@ class Reads:
         )
         return later
 
-    def _answer_or_wait(self, max_wait_ms: int, answer: Answer[A]) -> A | Deferred[A]:
+    def _answer_or_wait(self, max_wait_ms: int, answer: Answer[A], shortcut: Shortcut[A] | None) -> A | Deferred[A]:
         if self._is_due(max_wait_ms):
             return self._answer(answer)
         waiting = self._waiting_reads(self._asked)
-        operation, later = self._operation(waiting, answer)
+        operation, later = self._operation(waiting, answer, shortcut)
         # What was empty a moment ago still is, unless others have been served meanwhile.
         is_ready = False if self._found == 0 and not self._moved else None
         self._replicas.fetches.wait(operation, [read.partition for read in waiting], max_wait_ms, is_ready=is_ready)
@@ -171,14 +173,21 @@ class Reads:
             if (partition := self._find(asked[0], asked[1])) is not None
         ]
 
-    def _operation(self, waiting: Sequence[WaitingRead], answer: Answer[A]) -> tuple[DelayedFetch, Deferred[A]]:
+    def _operation(
+        self, waiting: Sequence[WaitingRead], answer: Answer[A], shortcut: Shortcut[A] | None = None
+    ) -> tuple[DelayedFetch, Deferred[A]]:
         later: Deferred[A] = Deferred()
+
+        def found() -> A | Deferred[A]:
+            short = shortcut() if shortcut is not None else None
+            return self.run(0, answer) if short is None else short
+
         operation = self._waiting = DelayedFetch(
             waiting,
             self._min_bytes,
             committed=self._committed,
             follower=self._follower != NO_REPLICA,
-            respond=lambda: settle(later, lambda: self.run(0, answer)),
+            respond=lambda: settle(later, found),
             throttled=self._throttled if self._follower != NO_REPLICA else None,
         )
         return operation, later

@@ -136,24 +136,25 @@ class FullFetchContext(FetchContext):
 class IncrementalFetchContext(FetchContext):
     """Serves all partitions of a session and tells only what is new."""
 
-    __slots__ = ("_expected_epoch", "_session")
+    __slots__ = ("epoch", "session")
 
     def __init__(self, session: FetchSession) -> None:
         super().__init__(session.requests())
-        self._session = session
-        self._expected_epoch = session.epoch
+        self.session = session
+        # What this request made of the session's own.
+        self.epoch = session.epoch
 
     def finish(self, outcomes: Sequence[PartitionOutcome], now_ms: int) -> SessionAnswer:
-        session = self._session
-        if session.epoch != self._expected_epoch:
+        session = self.session
+        if session.epoch != self.epoch:
             # Another request of the session overtook this one while it was waiting.
             return _EPOCH_MISMATCH
         return SessionAnswer(ErrorCode.NONE, session.id, session.select(outcomes))
 
     def throttled(self) -> SessionAnswer:
-        if self._session.epoch != self._expected_epoch:
+        if self.session.epoch != self.epoch:
             return _EPOCH_MISMATCH
-        return SessionAnswer(ErrorCode.NONE, self._session.id, ())
+        return SessionAnswer(ErrorCode.NONE, self.session.id, ())
 
 
 class _CachedPartition:
@@ -245,10 +246,14 @@ class FetchSession:
                 # After an error the partition is told again as soon as the error is gone, whatever it is then.
                 cached.high_watermark = -1 if error else high_watermark
                 cached.log_start_offset = log_start_offset
-                if records_size > 0 and len(self._partitions) > 1:
-                    self._partitions[key] = self._partitions.pop(key)
-                    self._requests = None
+                if records_size > 0:
+                    self.move_back(key)
         return included
+
+    def move_back(self, key: PartitionKey) -> None:
+        if len(self._partitions) > 1:
+            self._partitions[key] = self._partitions.pop(key)
+            self._requests = None
 
 
 class FetchSessions:

@@ -265,7 +265,7 @@ class RequestChannel:
         self.in_flight += 1
         connection.hold()
         waited = not answer.settled
-        begun = self._slow.begin() if waited else None
+        begun = self._slow.begin(connection) if waited else None
         answer.then(settled)
 
     def _send_left(self) -> None:

@@ -38,15 +38,17 @@ class SlowRequests:
         self._seconds = seconds
         self._complaints = Complaints(now)
 
-    def begin(self) -> Begun | None:
-        """To be kept with a request whose answer is not there yet."""
-        return Begun(self._now(), self._load.idle_seconds) if self._seconds >= 0 else None
+    def begin(self, connection: Connection) -> Begun | None:
+        """To be kept with its request, whose answer is not there yet; None if nobody wonders how long that takes."""
+        if self._seconds < 0 or connection.api in _WAIT_ON_PURPOSE:
+            return None
+        return Begun(self._now(), self._load.idle_seconds)
 
     def end(self, connection: Connection, begun: Begun) -> None:
         took = self._now() - begun.at
-        api = connection.api
-        if took < self._seconds or api in _WAIT_ON_PURPOSE:
+        if took < self._seconds:
             return
+        api = connection.api
         busy = max(0.0, took - (self._load.idle_seconds - begun.idle_seconds))
         if busy > took / 2:
             why = f"the loop was busy for {busy * 1000:.0f} ms of it"

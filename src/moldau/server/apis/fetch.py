@@ -39,7 +39,7 @@ from moldau.server.answers import encode_in_slices
 from moldau.server.authorization import TOPIC, DeniedTopics, EveryTopic, cluster_allowed, names_of
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import DECLINED, Api, RawAnswer, RawHandler
-from moldau.server.fetch_sessions import FetchContext, FetchPartition, PartitionOutcome
+from moldau.server.fetch_sessions import FetchContext, FetchPartition, IncrementalFetchContext, PartitionOutcome
 from moldau.server.leader_hints import MOVED, LeaderHint, leader_hint
 from moldau.slicing import Work, pieces
 from moldau.types import Uuid
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from moldau.server.context import Services
 
 if _speed.COMPILED:
+    from moldau._speed.followed import answer_follower
     from moldau._speed.frames import encode_fetch, parse_fetch
     from moldau._speed.plain_read import read_plain
 
@@ -187,7 +188,7 @@ def raw_fetch(services: Services) -> RawHandler:
         replicas = services.replicas
         # Where readers may be sent to another replica each has to be looked at.
         authorization = services.authorization
-        plan = denied = None
+        plan = denied = asked_plainly = None
         if authorization is not None:
             plan = parse_fetch(data, start, end, version)
             if plan is None:
@@ -208,6 +209,7 @@ def raw_fetch(services: Services) -> RawHandler:
             plain = read_plain(replicas, FileSlice, data, start, end, version, correlation_id, most)
             if plain is not None:
                 return plain
+            asked_plainly = bytes(data[start:end])
         if plan is None:
             plan = parse_fetch(data, start, end, version)
         if plan is None:
@@ -250,7 +252,28 @@ def raw_fetch(services: Services) -> RawHandler:
             response = yield from call.response(connection.listener_name, version)
             return (yield from encode_in_slices(response, version, correlation_id, b"\0" if version >= 12 else b""))
 
-        result = reads.run(max_wait, answer)
+        def once_there() -> list[Chunk] | None:
+            """The same of what was waited for, where it is plain."""
+            if is_follower:
+                if type(context) is not IncrementalFetchContext:
+                    return None
+                return answer_follower(
+                    replicas,
+                    context.session,
+                    context.epoch,
+                    context.partitions,
+                    replica_id,
+                    version,
+                    correlation_id,
+                    max_bytes,
+                )
+            if asked_plainly is None:
+                return None
+            most = services.config.fetch_max_bytes
+            size = len(asked_plainly)
+            return read_plain(replicas, FileSlice, asked_plainly, 0, size, version, correlation_id, most)
+
+        result = reads.run(max_wait, answer, once_there)
         if isinstance(result, Deferred):
             connection.gives_way(reads.give_way)
         return result

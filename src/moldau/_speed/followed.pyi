@@ -1,0 +1,13 @@
+from collections.abc import Sequence
+from typing import Any
+
+def answer_follower(
+    replicas: Any,
+    session: Any,
+    session_epoch: int,
+    asked: Sequence[Any],
+    follower: int,
+    version: int,
+    correlation_id: int,
+    max_bytes: int,
+) -> list[Any] | None: ...
