@@ -144,7 +144,21 @@ def with_perf(process: int, seconds: int, path: Path) -> int:
         print("neither py-spy (pip install py-spy) nor perf (apt-get install linux-perf) is installed")
         return 1
     data, text = path.with_suffix(".perf"), path.with_suffix(".txt")
-    command = ["perf", "record", "-q", "-F", "499", "-g", "-p", str(process), "-o", str(data), "--", "sleep", str(seconds)]
+    command = [
+        "perf",
+        "record",
+        "-q",
+        "-F",
+        "499",
+        "-g",
+        "-p",
+        str(process),
+        "-o",
+        str(data),
+        "--",
+        "sleep",
+        str(seconds),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         print(done.stderr.strip())

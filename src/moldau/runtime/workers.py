@@ -65,7 +65,9 @@ class ThreadWorkers:
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _next(self, called: threading.Lock) -> tuple[Callable[[], Any], Callable[[Any, BaseException | None], None]] | None:
+    def _next(
+        self, called: threading.Lock
+    ) -> tuple[Callable[[], Any], Callable[[Any, BaseException | None], None]] | None:
         while True:
             try:
                 return self._jobs.popleft()

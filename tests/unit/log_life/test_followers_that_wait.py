@@ -79,7 +79,9 @@ class World:
         self.partitions = {
             (name, index): self.replicas.get(name, index) for name, count in TOPICS.items() for index in range(count)
         }
-        rules: Any = SimpleNamespace(is_stale=lambda *_: False, now_ms=lambda: 0, may_join=lambda *_: False, max_lag_ms=1)
+        rules: Any = SimpleNamespace(
+            is_stale=lambda *_: False, now_ms=lambda: 0, may_join=lambda *_: False, max_lag_ms=1
+        )
         for partition in self.partitions.values():
             partition.replicas = partition.isr = (1, SHORT, READABLE)
             partition.followers = {broker: Follower(broker) for broker in (SHORT, READABLE)}

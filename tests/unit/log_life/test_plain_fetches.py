@@ -25,6 +25,7 @@ from moldau.protocol.messages.fetch import (
     ForgottenTopic,
     ReplicaState,
 )
+from moldau.replica.appends import Appends
 from moldau.runtime.ports import FileSlice
 from moldau.server.apis import fetch as fetch_api
 from moldau.storage.log import Log
@@ -426,3 +427,22 @@ def test_short_answers_are_one_piece_by_either_way(world):
         wire.send = sent.extend  # type: ignore[method-assign]
         world.node.send(wire, bytearray(frame))
         assert [type(chunk) for chunk in sent] == [bytes]
+
+
+@pytest.mark.parametrize("version", [4, 11, 12, 17])
+def test_who_waited_for_records_is_answered_so(world: World, version: int) -> None:
+    log = world.topic("t")
+    frame = request_frame(
+        world.request("t", FetchPartition(fetch_offset=0, partition_max_bytes=1 << 20), max_wait_ms=60_000), version
+    )
+    wire = Wire()
+    world.node.send(wire, bytearray(frame))
+    assert not wire.sent
+    before = world.plain
+    data = batch(b"waited for")
+    Appends(world.node.node.replicas, -1, by_id=False).append("t", 0, data, 0, len(data))
+    world.node.turn_until(lambda: bool(wire.sent))
+    assert world.plain == before + 1
+    assert log.high_watermark == 1
+    world.refuses = True
+    assert wire.sent == world.answer(frame)[0]

@@ -9,8 +9,9 @@ waited for, is the business of `replica/reads`; a fetch that waits is answered w
 another request comes behind it on its connection. Many records stay in their file: an answer is a list of chunks, bytes
 and file slices in turn, and the network sends the slices from the file.
 
-The plainest fetches, without a session and with records at hand, are served by `_speed/plain_read` from end to end.
-Whatever it leaves goes the ways above, which say what it has to do.
+The plainest fetches, without a session and with records at hand, are served by `_speed/plain_read` from end to end, and
+answered by it when they had to wait; followers who waited are by `_speed/followed`. Whatever these leave goes the ways
+above, which say what they have to do.
 """
 
 from __future__ import annotations
