@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
 import pytest
-from node_process import MOLDAU, StartNode
+from node_process import MOLDAU, READY_SECONDS, StartNode
 from raw_connection import RawConnection
 
 from clients import EARLIEST, ConfluentKafka, Message
@@ -19,6 +20,45 @@ def test_a_signal_ends_it_in_order(start_node: StartNode, how: signal.Signals) -
     with RawConnection(node.address) as connection:
         assert connection.is_served()
         assert node.stop(how) == (0, "")  # one line on standard output, `ready`, and nothing after it
+
+
+def test_systemd_is_told(start_node: StartNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As deploy/systemd/moldau.service asks for it: that it is ready, that it lives, that it ends."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        systemd.settimeout(READY_SECONDS)
+        monkeypatch.setenv("NOTIFY_SOCKET", systemd.getsockname())
+        monkeypatch.setenv("WATCHDOG_USEC", "20000")
+        node = start_node()
+        heard = [systemd.recv(1000).decode() for _ in range(3)]
+        assert heard == [f"READY=1\nSTATUS=clients are accepted at {node.bootstrap}", "WATCHDOG=1", "WATCHDOG=1"]
+        node.process.send_signal(signal.SIGTERM)
+        while (last := systemd.recv(1000)) == b"WATCHDOG=1":
+            pass
+        assert last == b"STOPPING=1"
+
+
+def test_systemd_is_told_by_a_supervisor_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        systemd.settimeout(READY_SECONDS)
+        monkeypatch.setenv("NOTIFY_SOCKET", systemd.getsockname())
+        monkeypatch.setenv("WATCHDOG_USEC", "20000")
+        command = [str(MOLDAU), "start", "--nodes", "1", "--listen", "127.0.0.1:0", "--data", str(tmp_path / "data")]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as supervisor:
+            try:
+                heard = [systemd.recv(1000) for _ in range(3)]
+                supervisor.terminate()
+                while (last := systemd.recv(1000)) == b"WATCHDOG=1":
+                    pass
+            finally:
+                supervisor.terminate()
+                supervisor.wait(READY_SECONDS)
+        assert heard == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"]
+        assert last == b"STOPPING=1"
+        systemd.setblocking(False)
+        with pytest.raises(BlockingIOError):  # nor did its nodes say anything
+            systemd.recv(1000)
 
 
 def test_a_restart_keeps_topics_settings_and_records(start_node: StartNode) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from moldau.config.broker import BrokerConfig
     from moldau.node import Node
     from moldau.runtime.real import RealRuntime
+    from moldau.runtime.service_manager import ServiceManager
 
 DEFAULT_DATA = "data"
 DEFAULT_LISTEN = "127.0.0.1:9092"
@@ -37,11 +38,13 @@ _LARGEST_REUSED = 32 << 20
 _MOST_SPARE = 64 << 20
 
 _EPILOG = """\
-The settings are Kafka's, from a server.properties file if one is given; the options stand above the file.
+The settings are Kafka's, from a server.properties file if one is given. Above the file stand variables, where --env
+asks for them, and above those the options.
 `moldau configs list` shows every setting, `moldau configs describe NAME` explains one.
 
 When clients are accepted, one line is printed on standard output: `ready HOST:PORT`. The log goes to standard
 error. SIGTERM, SIGHUP and Ctrl-C shut the node down in order, with exit status 0; under nohup SIGHUP is ignored.
+systemd is told as well (Type=notify), and while the node runs that it is alive (WatchdogSec).
 
 examples:
   moldau start                                        on 127.0.0.1:9092, data in ./data
@@ -78,6 +81,12 @@ def configure(parser: ArgumentParser) -> None:
         "--set", metavar="NAME=VALUE", action="append", type=key_value, default=[], help="a setting; repeatable"
     )
     parser.add_argument(
+        "--env",
+        action="store_true",
+        help="also settings from the environment, as Apache Kafka's image takes them: KAFKA_NUM_PARTITIONS is "
+        "num.partitions, two underscores are one and three a hyphen, and CLUSTER_ID is --cluster-id",
+    )
+    parser.add_argument(
         "--log-level",
         choices=("debug", "info", "warning", "error"),
         default="info",
@@ -101,13 +110,13 @@ def run(options: Namespace) -> int:
     from moldau.config.broker import BrokerConfig
 
     begin(options.log_level, options.log_format)
-    given = {} if options.properties is None else read_properties(options.properties)
+    given, cluster_id = _given(options)
     config = BrokerConfig.parse(node_properties(given, options.data, options.listen, options.set))
     for remark in config.remarks:
         logging.getLogger("moldau.config").warning("%s", remark)
     tell_start(config)
     try:
-        return _run_node(config, options.cluster_id)
+        return _run_node(config, cluster_id)
     except OSError as error:
         raise _start_failure(error, config) from error
 
@@ -123,6 +132,8 @@ def _run_many(options: Namespace) -> int:
     from moldau.supervision.claim import claimed
     from moldau.supervision.layout import HOST, remembered, replication
 
+    if options.env:
+        raise Failure("--nodes gives each node settings of its own; leave --env out.", USAGE)
     if options.properties is not None:
         return _run_siblings(options)
     if options.cluster_id is not None:
@@ -176,6 +187,20 @@ def _run_siblings(options: Namespace) -> int:
         # They wait for the controllers as long as their own settings say, and tell when it was too long.
         supervisor = Supervisor(directory, claim, nodes, voters=1, ready_seconds=math.inf)
         return supervisor.run(lambda: say_ready(nodes[0].addresses[:1]))
+
+
+def _given(options: Namespace) -> tuple[dict[str, str], str | None]:
+    """The settings of the file and above it those of the environment, and the cluster's id."""
+    given = {} if options.properties is None else read_properties(options.properties)
+    if not options.env:
+        return given, options.cluster_id
+    from moldau.cli.config_providers import resolved
+    from moldau.cli.environment_settings import CLUSTER_ID, environment_settings
+
+    variables = resolved(environment_settings(os.environ), "The environment")
+    if "log.dir" in variables:
+        given.pop("log.dirs", None)
+    return given | variables, options.cluster_id or os.environ.get(CLUSTER_ID) or None
 
 
 def node_properties(
@@ -237,15 +262,22 @@ def _run_node(config: BrokerConfig, cluster_id: str | None) -> int:
     from moldau._speed import keep_freed_memory
     from moldau.node import Node
     from moldau.runtime.real import RealRuntime
+    from moldau.runtime.service_manager import ServiceManager
 
     collect_from_now_on()
     # Requests of a megabyte come and go by the thousand; here the process is ours, so its memory may stay.
     keep_freed_memory(_LARGEST_REUSED, _MOST_SPARE)
     runtime = RealRuntime()
+    service_manager = ServiceManager(os.environ)
+
+    def say_ready(addresses: Sequence[tuple[str, int]]) -> None:
+        where = _say_ready(addresses)
+        service_manager.ready(runtime.loop, f"STATUS=clients are accepted at {where}")
+
     try:
         node = Node(config, runtime, cluster_id=cluster_id)
-        _shut_down_on_signals(node, runtime)
-        node.start(ready=_say_ready)
+        _shut_down_on_signals(node, runtime, service_manager)
+        node.start(ready=say_ready)
         runtime.loop.run()
     finally:
         runtime.close()
@@ -254,7 +286,9 @@ def _run_node(config: BrokerConfig, cluster_id: str | None) -> int:
     return DONE
 
 
-def _shut_down_on_signals(node: Node, runtime: RealRuntime) -> None:
+def _shut_down_on_signals(node: Node, runtime: RealRuntime, service_manager: ServiceManager) -> None:
+    from moldau.runtime.service_manager import STOPPING
+
     asked = False
 
     def shut_down(number: int) -> None:
@@ -263,6 +297,7 @@ def _shut_down_on_signals(node: Node, runtime: RealRuntime) -> None:
             os._exit(FAILED)
         asked = True
         logging.getLogger("moldau").info("shutting down on %s", signal.Signals(number).name)
+        service_manager.tell(STOPPING)
         node.shutdown(runtime.loop.stop)
 
     runtime.loop.on_signal(stopping_signals(), shut_down)
@@ -295,14 +330,16 @@ def _leave_alone(phase: str, info: dict[str, int]) -> None:
         gc.freeze()
 
 
-def _say_ready(addresses: Sequence[tuple[str, int]]) -> None:
+def _say_ready(addresses: Sequence[tuple[str, int]]) -> str:
     from moldau.links.addresses import Address
 
     # Again, for what the node has made: its partitions and their logs.
     gc.collect()
     collect_from_now_on()
     reachable = [Address("127.0.0.1" if host in ("", "0.0.0.0", "::") else host, port) for host, port in addresses]
-    print(f"ready {','.join(str(address) for address in reachable)}", flush=True)
+    where = ",".join(str(address) for address in reachable)
+    print(f"ready {where}", flush=True)
+    return where
 
 
 def _start_failure(error: OSError, config: BrokerConfig) -> Failure:

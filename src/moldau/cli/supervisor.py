@@ -18,6 +18,7 @@ from typing import Final
 
 from moldau.cli.failure import DONE, FAILED, Failure
 from moldau.cli.table import note
+from moldau.runtime.service_manager import ALIVE, READY, STOPPING, ServiceManager
 from moldau.supervision.guard import Guard
 from moldau.supervision.layout import Layout
 from moldau.supervision.process import STOP_SECONDS, NodeFailed, NodeProcess
@@ -39,6 +40,9 @@ class Supervisor:
         ready_seconds: float = _READY_SECONDS,
     ) -> None:
         """`voters` of the nodes, the first ones, decide who leads."""
+        # Before anything is started that would take itself for what is asked after.
+        self._service_manager = ServiceManager(os.environ)
+        self._told_at = 0.0
         self._guard = Guard(directory, keep=True, claim=claim)
         self._nodes = nodes
         self._voters = voters
@@ -78,8 +82,10 @@ class Supervisor:
             try:
                 if self._start(asked):
                     ready()
+                    self._service_manager.tell(READY)
                     while not asked.within(_LOOK_SECONDS):
                         self._look()
+                        self._say_alive()
                         if not any(node.running for node in self._nodes):
                             note("moldau: No node is left.")
                             return FAILED
@@ -125,9 +131,16 @@ class Supervisor:
             for line in said.splitlines():
                 note(f"  {line}")
 
+    def _say_alive(self) -> None:
+        interval, now = self._service_manager.interval, monotonic()
+        if interval is not None and now - self._told_at >= interval:
+            self._told_at = now
+            self._service_manager.tell(ALIVE)
+
     def _stop(self, asked: Asked) -> int:
         """Brokers leave one after the other, each when its partitions have found other leaders. The last ones, without
         whom the controllers could decide nothing, leave together."""
+        self._service_manager.tell(STOPPING)
         running = [node for node in reversed(self._nodes) if node.running]
         together = min(len(running), self._voters // 2 + 1)
         alone = running[: len(running) - together]

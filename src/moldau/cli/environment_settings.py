@@ -1,0 +1,33 @@
+"""Settings from the environment, under the names that Apache Kafka's image gives them: KAFKA_NUM_PARTITIONS is
+num.partitions. Two underscores stand for one, three for a hyphen. CLUSTER_ID is the cluster's id there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+CLUSTER_ID: Final = "CLUSTER_ID"
+_PREFIX: Final = "KAFKA_"
+_STANDS_FOR: Final = {1: ".", 2: "_", 3: "-"}
+# They are for Java and for its logging, and mean nothing here. Files that were written for the other image keep them.
+_FOR_JAVA: Final = frozenset(
+    f"{_PREFIX}{name}"
+    for name in (
+        "GC_LOG_OPTS", "HEAP_OPTS", "JMX_HOSTNAME", "JMX_OPTS", "JMX_PORT", "JVM_PERFORMANCE_OPTS", "LOG4J_LOGGERS",
+        "LOG4J_OPTS", "LOG4J_ROOT_LOGLEVEL", "OPTS", "TOOLS_LOG4J_LOGLEVEL", "VERSION",
+    )
+)  # fmt: skip
+
+
+def environment_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    return {
+        _setting(name): value
+        for name, value in environment.items()
+        if name.startswith(_PREFIX) and name not in _FOR_JAVA
+    }
+
+
+def _setting(variable: str) -> str:
+    name = variable.removeprefix(_PREFIX).lower()
+    return re.sub("_+", lambda found: _STANDS_FOR.get(len(found[0]), found[0]), name)
