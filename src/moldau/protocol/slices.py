@@ -31,7 +31,7 @@ MOST_ELEMENTS: Final = 200_000
 _PIECE: Final = 32
 # Elements that are freed in one go.
 _MANY: Final = 256
-# References to a list that only its message holds, seen from a function that has it in its hands.
+# References to what only its message, or its array, holds, seen from a function that has it in its hands.
 _OURS: Final = 3
 
 
@@ -107,20 +107,30 @@ def written_slices(
         yield len(piece)
 
 
-def freed(message: Any) -> Slices[None]:
+def freed(message: Any, *, alone: bool = False) -> Slices[None]:
     """Lets go of the elements of a message that is done with: freeing very many at once takes its time, too.
 
     Only arrays that nobody else holds are emptied; what is short, or somebody else's, is left to go with the message.
+    `alone` says that nobody else has the message, as with a request: then short arrays within it are emptied as well,
+    since there may be very many of them.
     """
     for field in message.FIELDS:
         elements = getattr(message, field)
-        if type(elements) is not list:
+        if type(elements) is not list or not elements:
             continue
-        if len(elements) <= _MANY:
-            for element in elements:
-                if hasattr(element, "FIELDS"):
+        ours = getrefcount(elements) == _OURS
+        if hasattr(elements[0], "FIELDS"):
+            if len(elements) <= _MANY and not (alone and ours):
+                for element in elements:
                     yield from freed(element)
-        elif getrefcount(elements) == _OURS:
+                continue
+            while ours and elements:
+                element = elements[-1]
+                unshared = getrefcount(element) == _OURS
+                yield from freed(element, alone=unshared)
+                del elements[-1]
+                yield 1
+        elif ours and (alone or len(elements) > _MANY):
             while elements:
                 del elements[-_MANY:]
                 yield _MANY

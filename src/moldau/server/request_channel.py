@@ -176,6 +176,8 @@ class RequestChannel:
                 answer = self._slicer.run(answer, wanted) if may_pause else run_whole(answer)
         except KafkaError as error:
             self._refuse(connection, route, correlation_id, refused, error)
+            if many:
+                self._free(request, error)
             return
         if self._quotas.active:
             connection.spent_seconds = self._now() - begun
@@ -193,7 +195,7 @@ class RequestChannel:
                 lambda: self._unanswered(connection, route),
             )
             if many:
-                answer.then(lambda _value, _error: self._free(request))
+                answer.then(lambda _value, error: self._free(request, error))
         else:
             self._respond(connection, route, correlation_id, answer, whole=self._now() - begun < _QUICKLY)
             if many:
@@ -308,8 +310,11 @@ class RequestChannel:
             if throttle_ms > 0:
                 self.throttle(connection, throttle_ms)
 
-    def _free(self, request: Message) -> None:
-        self._slicer.run(freed(request))
+    def _free(self, request: Message, error: BaseException | None = None) -> None:
+        if isinstance(error, KafkaError):
+            # Where it was raised is where what was asked is still in somebody's hands.
+            error.__traceback__ = None
+        self._slicer.run(freed(request, alone=True))
 
     def throttle(self, connection: Connection, milliseconds: int) -> None:
         """Takes no request from `connection` for a while; also for raw handlers that told the client to wait."""

@@ -14,8 +14,12 @@ from typing import Any
 import pytest
 from in_process_node import InProcessNode, Wire, request_frame
 
+from moldau import slicing
 from moldau.errors import ErrorCode
+from moldau.protocol import slices
 from moldau.protocol.api import ApiKey
+from moldau.protocol.messages import share_acknowledge as acknowledgements
+from moldau.protocol.messages import share_fetch as shares
 from moldau.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -37,6 +41,7 @@ from moldau.protocol.messages.streams_group_heartbeat import (
     Topology,
 )
 from moldau.protocol.records import Record, encode_batch
+from moldau.server import request_channel
 from moldau.server.apis.table import BROKER_APIS
 from moldau.server.dispatch import Api
 
@@ -203,6 +208,59 @@ def test_a_fetch_of_very_many_partitions_finds_what_is_there(node: InProcessNode
     )
     answer = send_beside(node, request_frame(request, 11)).sent[0]
     assert answer.count(b"absent-") == 8000
+
+
+def test_a_share_session_of_very_many_partitions_is_begun_changed_and_told_of_in_slices(
+    node: InProcessNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Partition by partition, since whatever is done for one of them may be done for all that one topic has."""
+    monkeypatch.setattr(slicing, "SLICE_SECONDS", 0)
+    monkeypatch.setattr(slicing, "FIRST_SLICE_SECONDS", 0)
+    count, topic_id, wire = 1000, b"absent".ljust(16), Wire()
+    rows = [shares.FetchPartition(partition_index=index) for index in range(count)]
+    wanted = [shares.FetchTopic(topic_id=topic_id, partitions=rows)]
+    forgotten = [shares.ForgottenTopic(topic_id=topic_id, partitions=list(range(count)))]
+    acknowledged = [
+        acknowledgements.AcknowledgeTopic(
+            topic_id=topic_id,
+            partitions=[acknowledgements.AcknowledgePartition(partition_index=index) for index in range(count)],
+        )
+    ]
+    share = {"group_id": "many", "member_id": "m"}
+    # To begin with each is read, asked for, looked at, answered and put into its topic.
+    for request, times in (
+        (shares.ShareFetchRequest(**share, topics=wanted), 7.5),
+        (shares.ShareFetchRequest(**share, share_session_epoch=1, forgotten_topics_data=forgotten), 0.5),
+        (acknowledgements.ShareAcknowledgeRequest(**share, share_session_epoch=2, topics=acknowledged), 3.5),
+    ):
+        before = node.node.slicer.slices
+        wire.sent.clear()
+        node.send(wire, request_frame(request, 2))
+        node.turn_until(lambda: bool(wire.sent))
+        assert node.node.slicer.slices - before > times * count
+
+
+def test_what_was_asked_for_in_a_large_request_is_let_go_in_slices_though_it_was_refused(
+    node: InProcessNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slicing, "SLICE_SECONDS", 0)
+    monkeypatch.setattr(slicing, "FIRST_SLICE_SECONDS", 0)
+    batches = [shares.AcknowledgementBatch()] * 40
+    topics = [shares.FetchTopic(partitions=[shares.FetchPartition(acknowledgement_batches=batches)] * 15)] * 15
+    let_go: list[int] = []
+
+    def watched(request: Any, *, alone: bool) -> Iterator[int]:
+        for count in slices.freed(request, alone=alone):
+            let_go.append(count)
+            yield count
+
+    monkeypatch.setattr(request_channel, "freed", watched)
+    wire = Wire()
+    # A session does not begin with acknowledgements; until that is seen they have been gathered.
+    request = shares.ShareFetchRequest(group_id="g", member_id="m", share_session_epoch=0, topics=topics)
+    node.send(wire, request_frame(request, 2))
+    node.turn_until(lambda: bool(wire.sent) and not len(node.node.slicer))
+    assert sum(let_go) >= 15 * 15 * 40
 
 
 def test_every_offered_request_was_tried() -> None:

@@ -45,11 +45,12 @@ def share_acknowledge(
     require(context, Operation.READ, GROUP, group_id)
     shares, epoch = context.services.share_partitions, request.share_session_epoch
     session = shares.sessions.acknowledge(group_id, member_id, epoch)
-    said: list[tuple[Place, Sequence[AcknowledgementBatch]]] = [
-        ((topic.topic_id, row.partition_index), row.acknowledgement_batches)
-        for topic in request.topics
-        for row in topic.partitions
-    ]
+    said: list[tuple[Place, Sequence[AcknowledgementBatch]]] = []
+    for topic in request.topics:
+        for row in topic.partitions:
+            said.append(((topic.topic_id, row.partition_index), row.acknowledgement_batches))
+            yield
+        yield
     outcomes, told = yield from acknowledge(context, session, said, denied_topics(context), renews=request.is_renew_ack)
     if epoch == FINAL_EPOCH:
         shares.sessions.end(session)
@@ -59,18 +60,19 @@ def share_acknowledge(
 
 def _response(context: RequestContext, outcomes: Outcomes, lock_ms: int) -> Work[ShareAcknowledgeResponse]:
     response = ShareAcknowledgeResponse(acquisition_lock_timeout_ms=lock_ms)
-    by_topic: dict[Uuid, list[PartitionData]] = {}
+    by_topic: dict[Uuid, ShareAcknowledgeTopicResponse] = {}
     for place, error in outcomes.items():
         row = PartitionData(partition_index=place[1])
-        by_topic.setdefault(place[0], []).append(row)
+        topic = by_topic.get(place[0])
+        if topic is None:
+            topic = by_topic[place[0]] = ShareAcknowledgeTopicResponse(topic_id=place[0])
+            response.responses.append(topic)
+        topic.partitions.append(row)
         if error is not None:
             row.error_code, row.error_message = error.code, error.message
             if error.code in MOVED:
                 _name_leader(context, response, row, place)
         yield
-    response.responses = [
-        ShareAcknowledgeTopicResponse(topic_id=topic_id, partitions=rows) for topic_id, rows in by_topic.items()
-    ]
     return response
 
 
@@ -89,4 +91,6 @@ def error_response(request: ShareAcknowledgeRequest, version: int, error: KafkaE
     return ShareAcknowledgeResponse(error_code=error.code, error_message=error.message)
 
 
-SHARE_ACKNOWLEDGE: Final = Api(ApiKey.SHARE_ACKNOWLEDGE, ShareAcknowledgeRequest, share_acknowledge, error_response)
+SHARE_ACKNOWLEDGE: Final = Api(
+    ApiKey.SHARE_ACKNOWLEDGE, ShareAcknowledgeRequest, share_acknowledge, error_response, most_elements=100_000
+)

@@ -36,7 +36,7 @@ from moldau.server.share.acknowledging import (
     why_not,
 )
 from moldau.server.share.share_fetch import Fetched, ShareFetchCall, ShareFetchOptions
-from moldau.server.share.share_sessions import FINAL_EPOCH, Place, ShareSession
+from moldau.server.share.share_sessions import FINAL_EPOCH, INITIAL_EPOCH, Place, ShareSession
 from moldau.slicing import Work
 from moldau.types import Uuid
 
@@ -54,21 +54,19 @@ def share_fetch(
     if renews and (request.max_bytes or request.min_bytes or request.max_records or request.max_wait_ms):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "A request that renews locks does not ask for records.")
     said: list[tuple[Place, Sequence[AcknowledgementBatch]]] = []
-    wanted: list[Place] = []
+    wanted: dict[Place, None] = {}
     for topic in request.topics:
         for row in topic.partitions:
             place = (topic.topic_id, row.partition_index)
-            wanted.append(place)
+            wanted[place] = None
             if row.acknowledgement_batches:
                 said.append((place, row.acknowledgement_batches))
+            yield
         yield
-    forgotten = [(topic.topic_id, index) for topic in request.forgotten_topics_data for index in topic.partitions]
     shares, connection = context.services.share_partitions, context.connection
     epoch = request.share_session_epoch
     try:
-        session = shares.sessions.fetch(
-            group_id, member_id, epoch, wanted, forgotten, connection, acknowledges=bool(said)
-        )
+        session = shares.sessions.fetch(group_id, member_id, epoch, wanted, connection, acknowledges=bool(said))
     except KafkaError as error:
         if error.code is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
             return _later(context, request, error)
@@ -76,6 +74,12 @@ def share_fetch(
     connection.when_closed(lambda: shares.sessions.connection_closed(connection))
     if not connection.open:
         shares.sessions.connection_closed(connection)
+    if epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
+        for forgotten in request.forgotten_topics_data:
+            for index in forgotten.partitions:
+                session.partitions.pop((forgotten.topic_id, index), None)
+                yield
+            yield
     denied = denied_topics(context)
     outcomes, told = yield from acknowledge(context, session, said, denied, renews=renews)
     fetched: Deferred[list[Fetched]] = ready([])
@@ -142,12 +146,14 @@ def _response(
             row.acknowledge_error_code, row.acknowledge_error_message = error.code, error.message
             _name_leader(context, response, row, place, error)
         yield
-    by_topic: dict[Uuid, list[PartitionData]] = {}
+    by_topic: dict[Uuid, ShareFetchableTopicResponse] = {}
     for (topic_id, _), row in rows.items():
-        by_topic.setdefault(topic_id, []).append(row)
-    response.responses = [
-        ShareFetchableTopicResponse(topic_id=topic_id, partitions=found) for topic_id, found in by_topic.items()
-    ]
+        topic = by_topic.get(topic_id)
+        if topic is None:
+            topic = by_topic[topic_id] = ShareFetchableTopicResponse(topic_id=topic_id)
+            response.responses.append(topic)
+        topic.partitions.append(row)
+        yield
     return response
 
 
@@ -176,4 +182,4 @@ def error_response(request: ShareFetchRequest, version: int, error: KafkaError) 
     return ShareFetchResponse(error_code=error.code, error_message=error.message)
 
 
-SHARE_FETCH: Final = Api(ApiKey.SHARE_FETCH, ShareFetchRequest, share_fetch, error_response)
+SHARE_FETCH: Final = Api(ApiKey.SHARE_FETCH, ShareFetchRequest, share_fetch, error_response, most_elements=100_000)

@@ -8,7 +8,7 @@ has records, so there is no doing without one: if there are too many already, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 from moldau.errors import ErrorCode, KafkaError
@@ -24,14 +24,14 @@ Place = tuple[Uuid, int]
 class ShareSession:
     __slots__ = ("connection", "epoch", "group_id", "is_open", "member_id", "partitions", "turn", "waiting")
 
-    def __init__(self, group_id: str, member_id: str, connection: object, partitions: Iterable[Place]) -> None:
+    def __init__(self, group_id: str, member_id: str, connection: object, partitions: dict[Place, None]) -> None:
         self.group_id = group_id
         self.member_id = member_id
         self.connection = connection
         self.epoch = 1
         self.is_open = True
         # A dict, for its order.
-        self.partitions: dict[Place, None] = dict.fromkeys(partitions)
+        self.partitions = partitions
         # With which of them the next fetch begins.
         self.turn = 0
         # Ends the wait of the fetch that is being served.
@@ -67,13 +67,13 @@ class ShareSessions:
         group_id: str,
         member_id: str,
         epoch: int,
-        wanted: Iterable[Place],
-        forgotten: Iterable[Place],
+        wanted: dict[Place, None],
         connection: object,
         *,
         acknowledges: bool,
     ) -> ShareSession:
-        """The session of a fetch, begun or brought up to date; one with the final epoch is left for `end`."""
+        """The session of a fetch, begun or brought up to date; one with the final epoch is left for `end`. `wanted` is
+        its own from then on; what it is to forget, whoever asks takes out of it."""
         if epoch == INITIAL_EPOCH:
             if acknowledges:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "The first fetch of a session has nothing to acknowledge.")
@@ -82,9 +82,7 @@ class ShareSessions:
         if epoch == FINAL_EPOCH:
             return session
         self._count_on(session, epoch)
-        session.partitions.update(dict.fromkeys(wanted))
-        for place in forgotten:
-            session.partitions.pop(place, None)
+        session.partitions.update(wanted)
         return session
 
     def acknowledge(self, group_id: str, member_id: str, epoch: int) -> ShareSession:
@@ -116,7 +114,7 @@ class ShareSessions:
             )
         session.epoch = 1 if epoch == _LARGEST else epoch + 1
 
-    def _begin(self, group_id: str, member_id: str, wanted: Iterable[Place], connection: object) -> ShareSession:
+    def _begin(self, group_id: str, member_id: str, wanted: dict[Place, None], connection: object) -> ShareSession:
         # What the member has acquired in an earlier session it still has: it is the same member.
         earlier = self._by_member.get((group_id, member_id))
         if earlier is None and len(self._by_member) >= self._most:
