@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable
 
 from bench import hostile
-from bench.contenders import Contender, Running
+from bench.contenders import MOLDAU, Contender, Running
 from bench.conversation import Conversation
+from bench.hostile_newer import GROUP, NEWER, pushes
 from bench.results import Metric
 from bench.rows.row import Measure, Plan, Row, Unanswered, topic
 from bench.waiting import waiting
@@ -25,7 +26,12 @@ from moldau.protocol.messages.create_topics import (
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from moldau.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from moldau.protocol.messages.get_telemetry_subscriptions import (
+    GetTelemetrySubscriptionsRequest,
+    GetTelemetrySubscriptionsResponse,
+)
 from moldau.protocol.records import Compression
+from moldau.server.apis.table import BROKER_APIS
 
 CHAPTER = "Worst wait beside hostile requests"
 TITLE = "worst wait beside"
@@ -66,9 +72,40 @@ def wait_beside(
 
 
 def many(api: ApiKey, count: int) -> Measure:
+    build, element = hostile.MANY[api] if api in hostile.MANY else NEWER[api]
+
     def measure(_: Contender, broker: Running, plan: Plan) -> dict[str, float]:
-        request = hostile.names_many(api, count, plan.version(api, hostile.HIGHEST.get(api, 99)))
+        if api in NEWER:
+            find_coordinator(broker, GROUP)
+        request = hostile.names_many(build, element, count, plan.version(api, hostile.HIGHEST.get(api, 99)))
         return wait_beside(broker, lambda conversation: conversation.send(request))
+
+    return measure
+
+
+def most_of(api: ApiKey) -> int:
+    """Just below what our node takes, each with all that is in it: as much of a request as it ever serves."""
+    build, element = NEWER[api]
+    within = _elements(build([element("#" * 7)])) - _elements(build([]))
+    bound = next(row.most_elements for row in BROKER_APIS if row.key == api)
+    return (bound // within) // 1000 * 1000 - 1000
+
+
+def _elements(part: object) -> int:
+    if isinstance(part, list):
+        return len(part) + sum(map(_elements, part))
+    return sum(_elements(getattr(part, field)) for field in getattr(part, "FIELDS", ()))
+
+
+def pushing(megabytes: int) -> Measure:
+    """Only our node takes metrics of clients without a plug-in."""
+
+    def measure(_: Contender, broker: Running, __: Plan) -> dict[str, float]:
+        with Conversation(broker.address) as conversation:
+            asked = conversation.ask(GetTelemetrySubscriptionsRequest(), 0, GetTelemetrySubscriptionsResponse)
+            request = pushes(asked.client_instance_id, asked.subscription_id, megabytes)
+            # On this connection: the instance ends with it.
+            return wait_beside(broker, lambda _: conversation.send(request))
 
     return measure
 
@@ -205,10 +242,14 @@ def speaks_all(contender: Contender) -> str:
     return "" if contender.durable else "speaks few of these requests"
 
 
-def row(title: str, measure: Measure, cost: float = 5.0) -> Row:
+def takes_metrics(contender: Contender) -> str:
+    return "" if contender.name == MOLDAU.name else "takes metrics of clients only with a plug-in"
+
+
+def row(title: str, measure: Measure, cost: float = 5.0, unable: Callable[[Contender], str] = speaks_all) -> Row:
     metrics = [Metric("longest wait", "ms", more_is_better=False), Metric("request", "ms", more_is_better=False)]
     return Row(
-        CHAPTER, f"{TITLE} {title}", metrics, measure, cost=cost, most=3, quick=False, unable=speaks_all, warmed=False
+        CHAPTER, f"{TITLE} {title}", metrics, measure, cost=cost, most=3, quick=False, unable=unable, warmed=False
     )
 
 
@@ -217,11 +258,15 @@ ROWS = [
     row("DescribeConfigs of one topic 50,000 times", one_often),
     *(row(f"one {api.name} of 1 M elements", many(api, hostile.MILLION), 10.0) for api in hostile.MANY),
     *(row(f"one {api.name} of 199,000 elements", many(api, hostile.MOST), 5.0) for api in hostile.MANY),
+    *(row(f"one {api.name} of 1 M elements", many(api, hostile.MILLION), 10.0) for api in NEWER),
+    *(row(f"one {api.name} of {most_of(api):,} elements", many(api, most_of(api)), 5.0) for api in NEWER),
+    row("metrics of a client that unpack to 15 MB", pushing(15), unable=takes_metrics),
     *(row(name, batch(name)) for name in BATCHES),
     row("creating 1,000 partitions", creating(1000)),
     row("deleting 3,000 partitions", deleting(3000), 10.0),
     row("Metadata of 6,000 partitions", describing(6000), 20.0),
-    row("creating 9,000 partitions", creating(9000), 30.0),
+    row("creating 10,000 partitions", creating(10_000), 30.0),
+    row("deleting 10,000 partitions", deleting(10_000), 30.0),
     *(row(f"joining a group over 3,000 topics, {name}", joining(name, 3000), 20.0) for name in ("uniform", "range")),
     row("ListGroups and DeleteTopics with 20,000 groups", listing_groups(20_000), 20.0),
 ]
