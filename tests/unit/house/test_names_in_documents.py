@@ -49,7 +49,7 @@ def test_links_lead_to_headings_that_are_there(page: Path) -> None:
 
 # --------------------------------------------------------------------------------------------------------------- files
 
-TOP = ("src", "tests", "docs", "bench", "tools", "demo", "requirements", "moldau")
+TOP = ("src", "tests", "docs", "bench", "tools", "demo", "deploy", "requirements", "moldau")
 ROOMS = tuple(sorted(path.name for path in SOURCE.iterdir() if path.is_dir()))
 IN_A_ROOM = re.compile(rf"(?:{'|'.join((*TOP, *ROOMS))})/[\w./*-]*\w[/*]?")
 
