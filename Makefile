@@ -10,7 +10,7 @@ SEEDS ?= 1:2001
 RESULTS ?= build/simulate.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast test-portable compat-java compat-kafka lint format bench bench-peers profile chaos simulate fuzz demo dist generate lock setup runtime spark clean
+.PHONY: help run test test-fast test-portable compat-java compat-kafka lint format bench bench-peers profile chaos simulate fuzz demo screenshots dist generate lock setup runtime spark clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -67,6 +67,9 @@ fuzz: setup ## the property tests again and again, with new examples, for MINUTE
 
 demo: spark ## a pipeline on Spark from generated orders to a report with charts, killed once on the way
 	@$(PYTHON_BIN) -m demo $(ARGS)
+
+screenshots: setup ## pictures of the console's pages for docs/operating/pictures, made anew (needs Chromium)
+	@PYTHONPATH=tools:tests/console $(PYTHON_BIN) -m screenshots $(ARGS)
 
 dist: setup ## what is published: a source distribution and wheels for Linux, each tried in a fresh environment (dist/)
 	@$(PYTHON_BIN) tools/build_distribution.py $(ARGS)

@@ -52,8 +52,8 @@ class Browser:
     def close(self) -> None:
         self.driver.quit()
 
-    def size(self, width: int, height: int, *, dark: bool = False) -> None:
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    def size(self, width: int, height: int, *, dark: bool = False, scale: float = 1) -> None:
+        metrics = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})

@@ -11,6 +11,8 @@ from markupsafe import Markup, escape
 Point = tuple[float, float]
 
 _MOST_POINTS: Final = 240
+_PLANE_WIDTH: Final = 1000
+_PLANE_HEIGHT: Final = 200
 
 
 def sparkline(points: Iterable[Point], label: str, width: int = 96, height: int = 24) -> Markup:
@@ -26,39 +28,35 @@ def sparkline(points: Iterable[Point], label: str, width: int = 96, height: int 
     ).format(w=width, h=height, label=label, line=line)
 
 
-def curve(points: Iterable[Point], label: str, unit: str, width: int = 860, height: int = 200) -> Markup:
-    """A curve with its scale: values to the left, times below. Empty while there are less than two points."""
+def curve(points: Iterable[Point], label: str, unit: str) -> Markup:
+    """A curve with its scale: values to the left, times below. Empty while there are less than two points.
+
+    The plane is stretched to whatever room there is, so what is written beside it stays as large as other words.
+    """
     known = _thinned(list(points))
     if len(known) < 2:
         return Markup("")
-    left, top, bottom = 64.0, 12.0, 26.0
-    inner_width, inner_height = width - left - 12, height - top - bottom
     highest = _round_up(max(value for _, value in known))
-    line = _line(known, highest, left, top, inner_width, inner_height)
-    base = top + inner_height
-    parts = [
-        Markup('<svg class="curve" viewBox="0 0 {} {}" role="img" aria-label="{}">').format(
-            width, height, f"{label}: {_spoken(known, unit)}"
-        )
-    ]
-    for share in (0.0, 0.5, 1.0):
-        y = base - share * inner_height
-        parts.append(
-            Markup('<path class="rule" d="M{} {} H{}"/><text class="scale" x="{}" y="{}" text-anchor="end">{}</text>')
-            .format(left, _number(y), width - 12, left - 8, _number(y + 4), _short(highest * share))
-        )  # fmt: skip
     first, last = known[0][0], known[-1][0]
-    for share, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
-        parts.append(
-            Markup('<text class="scale" x="{}" y="{}" text-anchor="{}">{}</text>').format(
-                _number(left + share * inner_width), height - 6, anchor, _clock(first + share * (last - first))
-            )
-        )
-    parts.append(
-        Markup('<path class="area" d="{line} L{right} {base} L{left} {base} Z"/><path class="line" d="{line}"/></svg>')
-        .format(line=line, right=_number(left + inner_width), base=_number(base), left=left)
-    )  # fmt: skip
-    return Markup("").join(parts)
+    values = Markup("").join(Markup("<span>{}</span>").format(_short(highest * share)) for share in (1.0, 0.5, 0.0))
+    times = Markup("").join(
+        Markup("<span>{}</span>").format(_clock(first + share * (last - first))) for share in (0.0, 0.5, 1.0)
+    )
+    return Markup(
+        '<div class="plot"><div class="values" aria-hidden="true">{values}</div>'
+        '<svg class="curve" viewBox="0 0 {w} {h}" preserveAspectRatio="none" role="img" aria-label="{label}">'
+        '<path class="rule" d="M0 0 H{w} M0 {half} H{w} M0 {h} H{w}"/>'
+        '<path class="area" d="{line} L{w} {h} L0 {h} Z"/><path class="line" d="{line}"/></svg>'
+        '<div class="times" aria-hidden="true">{times}</div></div>'
+    ).format(
+        values=values,
+        times=times,
+        label=f"{label}: {_spoken(known, unit)}",
+        line=_line(known, highest, 0.0, 0.0, _PLANE_WIDTH, _PLANE_HEIGHT),
+        w=_PLANE_WIDTH,
+        h=_PLANE_HEIGHT,
+        half=_PLANE_HEIGHT // 2,
+    )
 
 
 def bar(share: float, label: str) -> Markup:
@@ -96,7 +94,7 @@ def _round_up(value: float) -> float:
     if value <= 0:
         return 1.0
     power = 10 ** (len(str(int(value))) - 1) if value >= 1 else 0.1
-    return next((power * step for step in (1, 2, 4, 5, 8, 10) if power * step >= value), value)
+    return next((power * step for step in (1, 2, 3, 4, 5, 6, 8, 10) if power * step >= value), value)
 
 
 def _short(value: float) -> str:

@@ -113,8 +113,6 @@ class Watch:
             began = monotonic()
             self._looking = True
             try:
-                # Files: they are there also when the cluster is not.
-                self.pipelines.look(time(), {} if self.snapshot is None else self.snapshot.ends)
                 self._look()
             except MoldauError as error:
                 self._lost(str(error))
@@ -122,6 +120,7 @@ class Watch:
                 # A fault of ours must not end the watch; what was seen before stays, and the log says where.
                 logger.exception("the cluster could not be looked at")
                 self._lost("The console met something it did not expect; its log says what.")
+            self._look_at_pipelines()
             self._looking = False
             with self._looked:
                 self._looks += 1
@@ -133,6 +132,13 @@ class Watch:
             # A cluster so large that a look takes long is not looked at all the time.
             self._wake.wait(max(interval - took, took * 4))
             self._wake.clear()
+
+    def _look_at_pipelines(self) -> None:
+        """Files: they are there also when the cluster is not. How far they are behind is by what was just seen."""
+        try:
+            self.pipelines.look(time(), {} if self.snapshot is None else self.snapshot.ends)
+        except Exception:
+            logger.exception("pipelines could not be looked at")
 
     def _lost(self, reason: str) -> None:
         since = self.away.since if self.away is not None else time()

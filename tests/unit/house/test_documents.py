@@ -49,3 +49,12 @@ def test_links_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (path.parent / target).exists(), target
+
+
+def test_pictures_are_there_small_and_shown() -> None:
+    shown = set()
+    for path in PAGES:
+        for target in re.findall(r"(?:src|srcset)=\"([^\"]+)\"", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).stat().st_size < 120 * 1024, target
+            shown.add((path.parent / target).resolve())
+    assert sorted(set((ROOT / "docs" / "operating" / "pictures").iterdir()) - shown) == []
