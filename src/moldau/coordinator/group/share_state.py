@@ -61,7 +61,7 @@ class ShareStates:
         waiting = {
             topic_id: state
             for topic_id, state in known.initializing.items()
-            if now_ms - group.asked_ms.get(topic_id, -self._retry_ms) < self._retry_ms
+            if 0 <= now_ms - group.asked_ms.get(topic_id, -self._retry_ms) < self._retry_ms
         }
         done = combined(known.initialized, waiting)
         missing: dict[Uuid, TopicState] = {}

@@ -35,8 +35,9 @@ def metadata_hash(topics: Iterable[str], image: MetadataImage) -> Work[int]:
 
 
 def may_assign(assigned_ms: int, interval_ms: int, now_ms: int) -> bool:
-    """Whether a new target may be computed: the last one must be a while old, so that many changes cause one."""
-    return assigned_ms == 0 or now_ms >= assigned_ms + interval_ms
+    """Whether a new target may be computed: the last one must be a while old, so that many changes cause one. One of a
+    moment that is still to come is from a coordinator whose clock was wrong, and nobody waits until then."""
+    return assigned_ms == 0 or not assigned_ms <= now_ms < assigned_ms + interval_ms
 
 
 def heartbeat_soon(interval_ms: int, assigned_ms: int, assignment_interval_ms: int, now_ms: int) -> int:
