@@ -59,7 +59,7 @@ chaos: setup ## what takes minutes: long loads, kills, random bytes
 
 simulate: setup ## clusters of half an hour each, with faults, for SEEDS=1:2001; goes on where it was interrupted
 	@mkdir -p $(dir $(RESULTS))
-	@$(PYTHON_BIN) -m moldau simulate --minutes 30 --seeds $(SEEDS) --processes $$(nproc) --results $(RESULTS) $(ARGS)
+	@$(PYTHON_BIN) -m moldau simulate --minutes 30 --share-group --seeds $(SEEDS) --processes $$(nproc) --results $(RESULTS) $(ARGS)
 
 fuzz: setup ## the property tests again and again, with new examples, for MINUTES=5
 	@end=$$(( $$(date +%s) + 60 * $(MINUTES) )); \

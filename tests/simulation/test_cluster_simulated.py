@@ -17,6 +17,7 @@ from moldau.simulation.campaign import Campaign, Form
 SHORT = Form(nodes=3, requests=40, faults=6)
 LONG = Form(nodes=3, minutes=30)
 CHANGING = Form(nodes=3, requests=40, faults=6, changing_voters=True)
+SHARED = Form(nodes=3, requests=40, faults=6, share_group=True)
 
 # Seeds that failed once, by what was wrong.
 FAILED_ONCE = {
@@ -40,6 +41,10 @@ FAILED_ONCE_LONG = {
     "a controller that was deposed says that a topic is there which was deleted": (21037,),
     "a broker that led by the metadata of its last life, and wrote what nobody could tell from the truth": (20961,),
 }
+# The same of clusters with a share group.
+FAILED_ONCE_SHARED = {
+    "an assignment of a coordinator whose clock was ahead": (4,),
+}
 
 
 def run_clusters(seeds: range | list[int], tell: Callable[[str], None] = lambda _: None, form: Form = SHORT) -> None:
@@ -56,6 +61,11 @@ def test_what_failed_once_in_half_an_hour_is_repaired(what: str) -> None:
     run_clusters(list(FAILED_ONCE_LONG[what]), form=LONG)
 
 
+@pytest.mark.parametrize("what", FAILED_ONCE_SHARED)
+def test_what_failed_once_with_a_share_group_is_repaired(what: str) -> None:
+    run_clusters(list(FAILED_ONCE_SHARED[what]), form=SHARED)
+
+
 def test_clusters_survive_faults() -> None:
     run_clusters(range(1, 6))
 
@@ -64,7 +74,11 @@ def test_clusters_survive_faults_while_their_voters_change() -> None:
     run_clusters(range(1, 6), form=CHANGING)
 
 
-@pytest.mark.parametrize("form", [SHORT, Form(nodes=3, minutes=5)], ids=str)
+def test_share_groups_survive_faults() -> None:
+    run_clusters(range(1, 4), form=SHARED)
+
+
+@pytest.mark.parametrize("form", [SHORT, SHARED, Form(nodes=3, minutes=5)], ids=str)
 def test_one_seed_is_one_story(form: Form) -> None:
     told: list[str] = []
     for _ in range(2):
@@ -92,3 +106,10 @@ def test_many_clusters_survive_faults_while_their_voters_change(tell: Callable[[
     first = int(os.environ.get("MOLDAU_SEED", str(time.time_ns() // 1_000_000)))
     tell(f"seeds from {first} on")
     run_clusters(range(first, first + 300), tell, CHANGING)
+
+
+@pytest.mark.long
+def test_many_share_groups_survive_faults(tell: Callable[[str], None]) -> None:
+    first = int(os.environ.get("MOLDAU_SEED", str(time.time_ns() // 1_000_000)))
+    tell(f"seeds from {first} on")
+    run_clusters(range(first, first + 300), tell, SHARED)

@@ -49,6 +49,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--changing-voters", action="store_true", help="who votes stands in the metadata log, and changes meanwhile"
     )
+    parser.add_argument("--share-group", action="store_true", help="members of a share group read beside the others")
     parser.add_argument("--results", type=Path, metavar="FILE", help="note every outcome there, and go on from there")
     parser.add_argument("--processes", type=int, default=1, metavar="N", help="side by side, with --results")
     parser.add_argument("--log", default="off", metavar="LEVEL", help="show the nodes' log from this level on")
@@ -62,7 +63,14 @@ def run(options: Namespace) -> None:
     if not isinstance(level, int):
         raise Failure(f"{options.log!r} is no level: debug, info, warning, error.", USAGE)
     show_log(level)
-    form = Form(options.nodes, options.requests, options.faults, options.minutes, options.changing_voters)
+    form = Form(
+        options.nodes,
+        options.requests,
+        options.faults,
+        options.minutes,
+        options.changing_voters,
+        options.share_group,
+    )
     if options.results is not None:
         _run_campaign(form, options.seeds, options.results, options.processes)
         return

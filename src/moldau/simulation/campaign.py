@@ -43,6 +43,7 @@ class Form:
     faults: int = 6
     minutes: float = 0.0
     changing_voters: bool = False
+    share_group: bool = False
 
     def run(self, seed: int) -> ClusterReport:
         return run_cluster(
@@ -52,6 +53,7 @@ class Form:
             faults=self.faults,
             minutes=self.minutes,
             changing_voters=self.changing_voters,
+            share_group=self.share_group,
         )
 
     def repeat_command(self, seed: int) -> str:
@@ -60,7 +62,8 @@ class Form:
 
     def __str__(self) -> str:
         size = f"--minutes {self.minutes:g}" if self.minutes else f"--requests {self.requests} --faults {self.faults}"
-        return f"--nodes {self.nodes} {size}" + (" --changing-voters" if self.changing_voters else "")
+        flags = (" --changing-voters" if self.changing_voters else "") + (" --share-group" if self.share_group else "")
+        return f"--nodes {self.nodes} {size}{flags}"
 
 
 class Campaign:

@@ -19,26 +19,25 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from moldau.client.admin.offsets import IsolationLevel
-from moldau.client.admin.topics import NewTopic, create_topics
-from moldau.client.conversation import CONTROLLER, Ask, Conversation, Learn, Pause, retrying
-from moldau.client.metadata import ClusterView
+from moldau.client.conversation import Conversation, retrying
 from moldau.deferred import Deferred
-from moldau.errors import ErrorCode, KafkaError, error_code
-from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from moldau.simulation.changing_voters import FAULT as TAKE_VOTE
 from moldau.simulation.changing_voters import VoterChanges, changing, formatting
 from moldau.simulation.client import SimulatedClient
 from moldau.simulation.cluster_aim import Aim
 from moldau.simulation.cluster_faults import Faults
-from moldau.simulation.cluster_watch import MIN_IN_SYNC, Watch
+from moldau.simulation.cluster_topics import creating, deleting
+from moldau.simulation.cluster_watch import Watch
 from moldau.simulation.cluster_weather import Weather, draw_weather
 from moldau.simulation.copier import Copier
 from moldau.simulation.ledger import Broken, Ledger
 from moldau.simulation.loop import Stuck
 from moldau.simulation.reborn import Reborn
+from moldau.simulation.share_group import SETTINGS as SHARE_SETTINGS
+from moldau.simulation.share_group import ShareGroup
 from moldau.simulation.workload import Producer, Rhythm, read_back, reading
 from moldau.simulation.world import Machine, Violation, World
-from moldau.types import TopicPartition, Uuid
+from moldau.types import TopicPartition
 
 CLUSTER_ID: Final = "c2ltdWxhdGVkY2x1c3Rlcg"
 SOURCE: Final = "source"
@@ -47,7 +46,6 @@ _PARTITIONS: Final = 2
 # Of a topic that is deleted and created again; in a long run, one in so many seconds.
 _LIVES: Final = 4
 _LIFE_SECONDS: Final = 200.0
-_TOPIC_SETTINGS: Final = {"min.insync.replicas": str(MIN_IN_SYNC), "internal.segment.bytes": "20000"}
 _SETTINGS: Final[Mapping[str, str]] = {
     "log.dirs": "/data",
     "process.roles": "broker,controller",
@@ -70,6 +68,7 @@ def node_settings(number: int, weather: Weather) -> dict[str, str]:
     voters = ",".join(f"{each}@node-{each}:9093" for each in range(1, weather.nodes + 1))
     return {
         **_SETTINGS,
+        **SHARE_SETTINGS,
         **weather.settings,
         "node.id": str(number),
         "listeners": f"PLAINTEXT://node-{number}:9092,CONTROLLER://node-{number}:9093",
@@ -91,6 +90,7 @@ class ClusterReport:
     weather: str = ""
     nodes: int = 0
     faults: list[str] = field(default_factory=list)
+    shared: int = 0
 
 
 class ClusterScenario:
@@ -104,6 +104,7 @@ class ClusterScenario:
         minutes: float = 0.0,
         weather: str | None = None,
         changing_voters: bool = False,
+        share_group: bool = False,
     ) -> None:
         self._world = world
         self._chance = world.chance.fork("scenario")
@@ -139,6 +140,18 @@ class ClusterScenario:
             self._voters,
         )
         self._rhythm = Rhythm(self._chance.fork("rhythm"), lambda: self._faults.calm)
+        self._share_group: ShareGroup | None = None
+        if share_group:
+            self._share_group = ShareGroup(
+                SOURCE,
+                self._ledger,
+                self._chance.fork("share"),
+                self._client,
+                self._client_process.clock,
+                lambda: self._faults.over and not self._producing,
+                self._rhythm,
+                self._longest,
+            )
 
     def _machine(self, number: int, changing_voters: bool) -> Machine:
         host, settings = f"node-{number}", node_settings(number, self._weather)
@@ -155,7 +168,7 @@ class ClusterScenario:
         self._until("the first start", lambda: all(machine.is_serving for machine in self._machines), _RECOVERY_SECONDS)
         for name in (SOURCE, COPY):
             admin = self._client("admin")
-            admin.run(_creating(name, _PARTITIONS, {}))
+            admin.run(creating(name, _PARTITIONS, {}))
             if self._weather.lasts:
                 # Not in a short one: its connections are part of the stories of seeds that failed once.
                 admin.close()
@@ -171,7 +184,9 @@ class ClusterScenario:
         work = [self._start_producer(f"p{number}") for number in range(2)]
         copying = self._client("copier").start(copier.run(), self._longest)
         follower = self._client("reader").start(self._follow(), self._longest)
-        reborn = Reborn(self._chance.fork("reborn"), _creating, _deleting, self._somebody_is_away, self._rhythm)
+        if self._share_group is not None:
+            self._share_group.begin()
+        reborn = Reborn(self._chance.fork("reborn"), creating, deleting, self._somebody_is_away, self._rhythm)
         lives = max(_LIVES, round(self._weather.lasts / _LIFE_SECONDS))
         work.append(self._client("reborn").start(reborn.run(lives), self._longest))
         self._faults.begin()
@@ -179,6 +194,9 @@ class ClusterScenario:
         self._until("the producers", lambda: all(outcome.settled for outcome in work), _RECOVERY_SECONDS)
         self._heal()
         self._until("the copier", lambda: copying.settled, _RECOVERY_SECONDS)
+        if self._share_group is not None:
+            group = self._share_group
+            self._until("the share group", lambda: group.is_over, _RECOVERY_SECONDS)
         self._reading = False
         self._until("the reader", lambda: follower.settled, _RECOVERY_SECONDS)
         for outcome in (*work, copying, follower):
@@ -200,6 +218,7 @@ class ClusterScenario:
             self._weather.name,
             len(self._machines),
             self._faults.done,
+            0 if self._share_group is None else self._share_group.ledger.done,
         )
 
     def _until(self, what: str, done: Callable[[], bool], seconds: float) -> None:
@@ -289,6 +308,8 @@ class ClusterScenario:
             if start != 0:
                 raise Broken(f"loss in {where}: it begins at offset {start}")
             self._ledger.partition(where).check(found)
+            if self._share_group is not None:
+                self._share_group.ledger.check(where, found)
             values = {record.offset: record.value for record in found}
             for (place, offset), value in self._seen.items():
                 if place == where and values.get(offset) != value:
@@ -325,46 +346,6 @@ def _committed_values(where: TopicPartition) -> Conversation[list[bytes]]:
         position = read.following
 
 
-def _creating(name: str, partitions: int, configs: Mapping[str, str]) -> Conversation[None]:
-    topic = NewTopic(name, partitions, 3, {**_TOPIC_SETTINGS, **configs})
-    failures = 0
-    while True:
-        (outcome,) = yield from retrying(lambda: create_topics([topic]), final=())
-        if outcome.error is None or outcome.error.code is ErrorCode.TOPIC_ALREADY_EXISTS:
-            break
-        yield Pause(failures, outcome.error)
-        failures += 1
-    yield from retrying(lambda: _known(name), final=())
-
-
-def _deleting(name: str, topic_id: Uuid) -> Conversation[None]:
-    """By its id: a request that was held up somewhere must not delete the next topic of that name. A broker that is cut
-    off may still know the last one."""
-    yield from retrying(lambda: _known_as(name, topic_id), final=())
-    request = DeleteTopicsRequest(topics=[DeleteTopicState(name=None, topic_id=topic_id)], timeout_ms=10_000)
-    failures = 0
-    while True:
-        try:
-            response: DeleteTopicsResponse = yield Ask(request, to=CONTROLLER)
-            error = error_code(response.responses[0].error_code)
-        except KafkaError as failure:
-            error = failure.code
-        if error in (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_ID):
-            return
-        yield Pause(failures, KafkaError(error))
-        failures += 1
-
-
-def _known_as(name: str, topic_id: Uuid) -> Conversation[None]:
-    view: ClusterView = yield Learn([name], anew=True)
-    if view.topic(name).id != topic_id:
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID, f"{name} is still the topic of an earlier life.")
-
-
-def _known(name: str) -> Conversation[None]:
-    yield Learn([name], anew=True)
-
-
 def _check_outcome(_value: object, error: BaseException | None) -> None:
     if error is not None:
         raise Violation(f"a client gave up: {error}") from error
@@ -379,9 +360,11 @@ def run_cluster(
     minutes: float = 0.0,
     weather: str | None = None,
     changing_voters: bool = False,
+    share_group: bool = False,
 ) -> ClusterReport:
     """`minutes` makes it last so long, whatever the requests and faults. `weather` names one; without a name the seed
-    chooses. With `changing_voters` who votes stands in the metadata log and changes."""
+    chooses. With `changing_voters` who votes stands in the metadata log and changes; with `share_group` members of one
+    read beside the others."""
     with World(seed) as world:
         scenario = ClusterScenario(
             world,
@@ -391,5 +374,6 @@ def run_cluster(
             minutes=minutes,
             weather=weather,
             changing_voters=changing_voters,
+            share_group=share_group,
         )
         return scenario.run()
