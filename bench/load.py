@@ -1,4 +1,5 @@
-"""Builds and runs the load generators: loadgen.c for throughput and round trips, tail.c for end-to-end latency."""
+"""Builds and runs the load generators: loadgen.c for throughput and round trips, tail.c for end-to-end latency, share.c
+for the members of a share group."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import os
 import shlex
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bench.contenders import Door
 from bench.frames import Frame
@@ -60,7 +61,7 @@ class Logins(NamedTuple):
 
 def build() -> None:
     """Compiles the generators unless that was done since they last changed."""
-    for name in ("loadgen", "tail"):
+    for name in ("loadgen", "tail", "share"):
         _compile(name, [HERE / f"{name}.c"], [])
 
 
@@ -164,3 +165,45 @@ def end_to_end(
         raise LoadFailed(done.stderr.strip())
     latencies: list[float] = json.loads(done.stdout)
     return latencies
+
+
+def accepted_by_members(
+    address: tuple[str, int], group: str, topic_id: str, partitions: int, members: int, warmup: int, count: int
+) -> float:
+    """Records of a topic that is filled, a second, which the members of a share group accept."""
+    found = _share(address, group, topic_id, partitions, members, warmup, count)
+    rate: float = found["per_second"]
+    return rate
+
+
+def had_by_members(
+    address: tuple[str, int],
+    group: str,
+    topic_id: str,
+    partitions: int,
+    members: int,
+    warmup: int,
+    count: int,
+    *,
+    frames: Frame,
+    rate: float,
+    directory: Path,
+) -> list[float]:
+    """Microseconds from when each record was to be sent until one of the members of a share group had it."""
+    path = directory / "share.frame"
+    path.write_bytes(frames.data)
+    latencies: list[float] = _share(address, group, topic_id, partitions, members, warmup, count, str(path), str(rate))[
+        "latencies"
+    ]
+    return latencies
+
+
+def _share(address: tuple[str, int], *words: str | int) -> dict[str, Any]:
+    command = [str(BUILD / "share"), address[0], str(address[1]), *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    if done.returncode != 0:
+        raise LoadFailed(done.stderr.strip())
+    found: dict[str, Any] = json.loads(done.stdout)
+    if found["again"]:
+        raise LoadFailed(f"{found['again']} records were delivered more than once")
+    return found

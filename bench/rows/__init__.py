@@ -7,7 +7,20 @@ from its title; they draw the page's charts of how cost grows.
 
 from __future__ import annotations
 
-from bench.rows import cluster, connections, consume, durable, growth, hostile, latency, produce, secured, start, tools
+from bench.rows import (
+    cluster,
+    connections,
+    consume,
+    durable,
+    growth,
+    hostile,
+    latency,
+    produce,
+    secured,
+    share,
+    start,
+    tools,
+)
 from bench.rows.row import Row
 
 EVERYTHING: list[Row] = [
@@ -16,6 +29,7 @@ EVERYTHING: list[Row] = [
     *produce.ROWS,
     *consume.ROWS,
     *growth.ROWS,
+    *share.ROWS,
     *durable.ROWS,
     *tools.ROWS,
     *start.ROWS,
@@ -38,6 +52,7 @@ BY_IMPORTANCE = (
     "fetch 1 MiB, 10 connections, through 200 MB",
     "fetch 16 KiB anywhere in a log of 100 MB",
     "2,000 groups commit offsets on 10 connections",
+    *(row.title for row in share.ROWS),
     "1 record per request, forced to disk first, 1 connection",
     "1 record per request, forced to disk first, 50 connections",
     "Kafka's kafka-producer-perf-test, 100 B",
