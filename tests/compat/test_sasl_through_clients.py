@@ -127,7 +127,7 @@ def test_secrets_are_not_told(node: SecuredNode) -> None:
 
 
 def test_passwords_of_plain_change_while_the_node_runs(start_node: Any, topic: str) -> None:
-    node = SecuredNode(start_node, sasl_settings())
+    node = SecuredNode(start_node, sasl_settings(**{"password.encoder.secret": "of this broker"}))
     setting = "listener.name.sasl.plain.sasl.jaas.config"
     module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
@@ -143,3 +143,5 @@ def test_passwords_of_plain_change_while_the_node_runs(start_node: Any, topic: s
     assert by_ours(node.bootstrap, "PLAIN", "jan", "changed", topic)
     assert not by_ours(node.bootstrap, "PLAIN", "jan", "secret", topic)
     assert "changed" not in node.process.log.read_text()
+    stored = list((node.process.data / "__cluster_metadata-0").iterdir())
+    assert not [file for file in stored if file.is_file() and b'user_jan="changed"' in file.read_bytes()]

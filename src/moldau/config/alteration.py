@@ -135,6 +135,15 @@ def is_sensitive(settings: Mapping[str, Setting[Any]], name: str) -> bool:
     return setting is None or setting.sensitive
 
 
+def is_secret(name: str) -> bool:
+    """Whether a broker's setting of this name is one; of what is not known it cannot be said."""
+    try:
+        setting = listener_setting(name) if name.startswith("listener.name.") else BROKER_SETTINGS.get(name)
+    except ConfigError:
+        return False
+    return setting is not None and setting.sensitive
+
+
 def _operation(name: str, number: int) -> Operation:
     try:
         return Operation(number)

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 from moldau.config.consistency import check
 from moldau.config.definition import ConfigError, Setting, closest, settings_of
 from moldau.config.listeners import Endpoint, SecurityProtocol, parse_endpoints, parse_protocol_map
+from moldau.config.sealing import unseal
 from moldau.config.settings.coordinator import CoordinatorSettings
 from moldau.config.settings.groups import GroupTypeSettings
 from moldau.config.settings.inert import GUARDS, INERT, PLUGIN_PREFIXES, REFUSED
@@ -147,7 +148,8 @@ class BrokerConfig(
             return self
         dynamic = {**cluster, **broker}
         foreign = sorted(name for name in dynamic if is_foreign(name))
-        own = {name: text for name, text in dynamic.items() if name not in foreign}
+        secrets = self.password_encoder_secret, self.password_encoder_old_secret
+        own = {name: unseal(name, text, *secrets) for name, text in dynamic.items() if name not in foreign}
         changed = BrokerConfig.parse({**self.originals, **own})
         remarks = [f"{name} has no effect here: there is no such setting" for name in foreign]
         changed.__dict__.update(originals=self.originals, remarks=(*changed.remarks, *remarks))

@@ -29,6 +29,7 @@ DIRECTORY: Final = "security"
 _MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _SECRET_BYTES: Final = 18
 _TOKENS: Final = "delegation-tokens"
+_SETTINGS: Final = "settings"
 
 
 class SecuredCluster:
@@ -43,6 +44,7 @@ class SecuredCluster:
         self._authority = Authority(self.directory)
         self.passwords = {name: self._secret(f"{name}.password") for name in (ADMIN, GUEST, NODE)}
         self._tokens = self._secret(f"{_TOKENS}.secret")
+        self._settings_key = self._secret(f"{_SETTINGS}.secret")
         for name in (ADMIN, GUEST):
             comment = f"How {name} reaches this cluster. Written at each start of it."
             write_private(self.client_file(name), properties_text(comment, self._client_properties(name)))
@@ -113,6 +115,7 @@ class SecuredCluster:
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": f"User:{ADMIN};User:{NODE}",
             "delegation.token.secret.key": self._tokens,
+            "password.encoder.secret": self._settings_key,
         }
 
 

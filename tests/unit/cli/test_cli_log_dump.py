@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from pathlib import Path
 from struct import pack
 from typing import Any
@@ -13,10 +14,12 @@ from aiokafka.record.legacy_records import LegacyRecordBatchBuilder
 from moldau.cli.main import main
 from moldau.config.topic import LogConfig
 from moldau.protocol.message import Message
+from moldau.protocol.messages.config_record import ConfigRecord
 from moldau.protocol.messages.leader_change_message import LeaderChangeMessage
 from moldau.protocol.messages.offset_commit_key import OffsetCommitKey
 from moldau.protocol.messages.offset_commit_value import OffsetCommitValue
 from moldau.protocol.messages.topic_record import TopicRecord
+from moldau.protocol.messages.user_scram_credential_record import UserScramCredentialRecord
 from moldau.protocol.records import (
     Compression,
     ControlType,
@@ -300,6 +303,32 @@ def test_metadata_records(dump: Dump, tmp_path: Path) -> None:
     elsewhere.write_bytes(path.read_bytes())
     assert "TopicRecord" not in dump(elsewhere, "--records")[1]
     assert "TopicRecord" in dump(elsewhere, "--metadata")[1]
+
+
+def test_secrets_in_metadata_are_not_shown(dump: Dump, tmp_path: Path) -> None:
+    path = tmp_path / "__cluster_metadata-0" / "00000000000000000000.log"
+    path.parent.mkdir()
+    names = ["listener.name.ssl.ssl.key.password", "sasl.jaas.config", "what.nobody.knows", "num.io.threads"]
+    written = [ConfigRecord(resource_type=4, resource_name="1", name=name, value="vltava") for name in names]
+    removed = ConfigRecord(resource_type=4, resource_name="1", name=names[0], value=None)
+    user = UserScramCredentialRecord(
+        name="jan", mechanism=1, salt=b"vltava", stored_key=b"vltava", server_key=b"vltava", iterations=4096
+    )
+    content = [*(framed(each, 0) for each in (*written, removed)), framed(user, 0)]
+    path.write_bytes(encode_batch([(FIRST_MS, None, each, ()) for each in content]))
+    shown = [line["data"] for line in dump.lines(path, "--records") if line["kind"] == "record"]
+    assert [each["value"] for each in shown[:5]] == ["[hidden]", "[hidden]", "[hidden]", "vltava", None]
+    keys = {name: shown[5][name] for name in ("name", "salt", "stored_key", "server_key", "iterations")}
+    assert keys == {
+        "name": "jan",
+        "salt": "[hidden]",
+        "stored_key": "[hidden]",
+        "server_key": "[hidden]",
+        "iterations": 4096,
+    }
+    text = dump(path, "--records")[1]
+    assert text.count("vltava") == 1
+    assert b64encode(b"vltava").decode() not in text
 
 
 def test_committed_offsets(dump: Dump, tmp_path: Path) -> None:

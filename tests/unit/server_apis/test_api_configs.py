@@ -10,7 +10,9 @@ import pytest
 from api_kit import ApiWorld, versions
 from controller_kit import code
 
+from moldau.config.definition import Password
 from moldau.config.description import ConfigSource
+from moldau.config.sealing import RANDOM_BYTES, is_sealed, seal, unseal
 from moldau.errors import ErrorCode
 from moldau.protocol.messages import alter_configs as legacy
 from moldau.protocol.messages import incremental_alter_configs as incremental
@@ -18,7 +20,10 @@ from moldau.protocol.messages.describe_configs import DescribeConfigsRequest, De
 from moldau.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from moldau.server.apis.alter_configs import ALTER_CONFIGS
 from moldau.server.apis.describe_configs import DESCRIBE_CONFIGS
-from moldau.server.apis.incremental_alter_configs import INCREMENTAL_ALTER_CONFIGS
+from moldau.server.apis.incremental_alter_configs import (
+    CONTROLLER_INCREMENTAL_ALTER_CONFIGS,
+    INCREMENTAL_ALTER_CONFIGS,
+)
 from moldau.server.apis.list_config_resources import LIST_CONFIG_RESOURCES
 
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
@@ -219,6 +224,59 @@ def test_a_resource_or_a_setting_named_twice(world: ApiWorld) -> None:
         ErrorCode.NONE,
         ErrorCode.INVALID_REQUEST,
     ]
+
+
+SECRET = "listener.name.plaintext.plain.sasl.jaas.config"
+
+
+def test_secrets_are_refused_where_they_cannot_be_encrypted(world: ApiWorld) -> None:
+    end = world.quorum.end_offset
+    for only_checked in (True, False):
+        result = _alter(world, BROKER, "1", (SECRET, SET, "vltava"), validate_only=only_checked)
+        assert code(result) is ErrorCode.INVALID_REQUEST
+        assert "password.encoder.secret" in result.error_message
+        assert "vltava" not in result.error_message
+    older = legacy.AlterConfigsResource(
+        resource_type=BROKER, resource_name="1", configs=[legacy.AlterableConfig(name=SECRET, value="vltava")]
+    )
+    (refused,) = world.call(ALTER_CONFIGS, legacy.AlterConfigsRequest(resources=[older]), 2).responses
+    assert code(refused) is ErrorCode.INVALID_REQUEST
+    assert world.quorum.end_offset == end
+
+
+def test_secrets_are_written_down_encrypted() -> None:
+    world = ApiWorld({"password.encoder.secret": "of this broker"})
+    assert code(_alter(world, BROKER, "1", (SECRET, SET, "vltava"), ("num.io.threads", SET, "3"))) is ErrorCode.NONE
+    stored = world.image.configs.broker(1)
+    assert stored["num.io.threads"] == "3"
+    assert is_sealed(stored[SECRET])
+    assert unseal(SECRET, stored[SECRET], Password("of this broker")) == "vltava"
+    # What is stored takes part in what is checked.
+    assert code(_alter(world, BROKER, "1", ("num.io.threads", SET, "4"))) is ErrorCode.NONE
+    (shown,) = _describe(world, BROKER, "1", SECRET, include_synonyms=True).configs
+    assert (shown.value, shown.is_sensitive, [each.value for each in shown.synonyms]) == (None, True, [None])
+    again = legacy.AlterConfigsResource(
+        resource_type=BROKER, resource_name="1", configs=[legacy.AlterableConfig(name=SECRET, value="labe")]
+    )
+    world.call(ALTER_CONFIGS, legacy.AlterConfigsRequest(resources=[again]), 2)
+    assert unseal(SECRET, world.image.configs.broker(1)[SECRET], Password("of this broker")) == "labe"
+    assert list(world.image.configs.broker(1)) == [SECRET]
+    assert code(_alter(world, BROKER, "1", (SECRET, DELETE, None))) is ErrorCode.NONE
+    assert not world.image.configs.broker(1)
+
+
+def test_a_controller_takes_no_secret_from_a_client() -> None:
+    world = ApiWorld({"password.encoder.secret": "of this broker"})
+
+    def asked(value: str) -> Any:
+        config = incremental.AlterableConfig(name=SECRET, config_operation=SET, value=value)
+        resource = incremental.AlterConfigsResource(resource_type=BROKER, resource_name="1", configs=[config])
+        request = incremental.IncrementalAlterConfigsRequest(resources=[resource])
+        return world.call(CONTROLLER_INCREMENTAL_ALTER_CONFIGS, request, 1).responses[0]
+
+    refused = asked("vltava")
+    assert (code(refused), "vltava" in refused.error_message) == (ErrorCode.INVALID_REQUEST, False)
+    assert code(asked(seal(SECRET, "vltava", Password("of this broker"), bytes(RANDOM_BYTES)))) is ErrorCode.NONE
 
 
 def test_a_controller_that_nobody_finds_is_told_per_resource(world: ApiWorld) -> None:

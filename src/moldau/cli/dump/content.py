@@ -1,7 +1,8 @@
 """Records to look at: plain keys and values, and the records Kafka keeps about itself taken apart field by field.
 
 Kafka's own topics are known by the directory a segment lies in. What cannot be taken apart (a newer version, damage)
-is shown as the bytes it is.
+is shown as the bytes it is. Secrets are not shown: neither those among settings, nor the keys users of SCRAM are known
+by, which are all that somebody needs who would find out their passwords.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from importlib import import_module
 from typing import Any, Final
 
 from moldau.cli.record_output import text_or_base64
+from moldau.config.alteration import is_sensitive
+from moldau.config.broker import BROKER_SETTINGS
 from moldau.errors import MoldauError, ProtocolError
 from moldau.protocol.api import (
     GROUP_KEYS,
@@ -42,6 +45,11 @@ _CONTROL: Final = {
     ControlType.KRAFT_VERSION: ("kraft_version_record", "KRaftVersionRecord"),
     ControlType.KRAFT_VOTERS: ("voters_record", "VotersRecord"),
 }
+
+_HIDDEN: Final = "[hidden]"
+# Of what a record says of a user of SCRAM.
+_SCRAM_SECRETS: Final = ("salt", "stored_key", "server_key")
+_BROKER: Final = 4
 
 Decoder = Callable[[Record], dict[str, Any]]
 
@@ -88,7 +96,17 @@ def _metadata(record: Record) -> dict[str, Any]:
     if frame != 1:
         raise ProtocolError(f"the frame has version {frame}")
     kind = _known(METADATA_RECORDS, number)
-    return {"type": kind.__name__, "version": version, "data": to_data(kind.decode(source.rest(), version))}
+    data = to_data(kind.decode(source.rest(), version))
+    return {"type": kind.__name__, "version": version, "data": _without_secrets(kind.__name__, data)}
+
+
+def _without_secrets(kind: str, data: dict[str, Any]) -> dict[str, Any]:
+    if kind == "UserScramCredentialRecord":
+        return {**data, **dict.fromkeys(_SCRAM_SECRETS, _HIDDEN)}
+    of_broker = kind == "ConfigRecord" and data["resource_type"] == _BROKER
+    if of_broker and data["value"] is not None and is_sensitive(BROKER_SETTINGS, data["name"]):
+        return {**data, "value": _HIDDEN}
+    return data
 
 
 def _coordinator(

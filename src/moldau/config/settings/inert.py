@@ -19,7 +19,6 @@ from moldau.config.definition import (
     LONG,
     LONG_MAX,
     LOW,
-    PASSWORD,
     PER_BROKER,
     READ_ONLY,
     STRING,
@@ -189,9 +188,7 @@ INERT: Final[tuple[Setting[Any], ...]] = (
         ("reserved.broker.max.id", INT, 1000, at_least(0)),
     ),
     *_because(
-        "passwords in the metadata log are not encrypted, as in KRaft",
-        ("password.encoder.secret", optional(PASSWORD), None),
-        ("password.encoder.old.secret", optional(PASSWORD), None),
+        "secrets in the metadata log are encrypted in one way: AES-GCM, by a key of 256 bits from PBKDF2",
         ("password.encoder.keyfactory.algorithm", _STRING, None),
         ("password.encoder.cipher.algorithm", STRING, "AES/CBC/PKCS5Padding"),
         ("password.encoder.key.length", INT, 128, at_least(8)),

@@ -200,6 +200,11 @@ class SecuritySettings:
         "How a principal is made from a connection; only Kafka's own way is known here.", PER_BROKER,
         no_effect="there is no other to choose")
 
+    password_encoder_secret = Setting("password.encoder.secret", optional(PASSWORD), None, None, MEDIUM,
+        "What the secrets of this broker that are set while it runs are encrypted with in the cluster's metadata; "
+        "without it none can be set.")
+    password_encoder_old_secret = Setting("password.encoder.old.secret", optional(PASSWORD), None, None, LOW,
+        "The secret before this one: what was encrypted with it can still be read.")
     delegation_token_secret_key = Setting("delegation.token.secret.key", optional(PASSWORD), None, None, MEDIUM,
         "The secret delegation tokens are signed with, the same on all nodes; without it there are none.")
     delegation_token_max_lifetime_ms = Setting("delegation.token.max.lifetime.ms", LONG, 7 * _DAY, at_least(1), MEDIUM,

@@ -26,6 +26,7 @@ from moldau.server.apis.config_changes import (
     check_resource,
     pass_on_to_controller,
     repeated_resources,
+    sealed,
 )
 from moldau.server.apis.forwarding import controller_of
 from moldau.server.context import RequestContext
@@ -64,10 +65,11 @@ def _alter(
             check_may_alter(context, resources[index])
             asked = [Change(config.name, Operation.SET, config.value) for config in wanted.configs]
             if check_at_broker is None:
-                check_at_controller(resources[index])
+                check_at_controller(context, resources[index], asked)
             elif (check := check_at_broker(resources[index], asked)) is not None:
                 checks[index] = check
-            changes[index] = ResourceChange(resources[index], asked)
+            kept = asked if check_at_broker is None else sealed(context, resources[index], asked)
+            changes[index] = ResourceChange(resources[index], kept)
         except KafkaError as error:
             settled[index] = error
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from moldau.config.alteration import changed, check_node, incremental_changes
+from moldau.config.alteration import Operation as Alteration
+from moldau.config.alteration import changed, check_node, incremental_changes, is_secret
 from moldau.config.broker import BROKER_SETTINGS
 from moldau.config.definition import ConfigError
 from moldau.config.listeners import SecurityProtocol
+from moldau.config.sealing import RANDOM_BYTES, is_sealed, seal
 from moldau.controller.configs import (
     Change,
     Outcome,
@@ -30,6 +32,7 @@ from moldau.security.acl import ResourceType as AclResourceType
 from moldau.server.apis.forwarding import controller_of
 from moldau.server.authorization import CLUSTER, GROUP, TOPIC, require
 from moldau.server.context import RequestContext, Services
+from moldau.server.envelopes import ForwardedConnection
 
 if TYPE_CHECKING:
     from moldau.config.broker import BrokerConfig
@@ -115,8 +118,36 @@ def check_may_alter(
         require(context, operation, kind, name)
 
 
-def check_at_controller(resource: ConfigResource) -> None:
+def sealed(context: RequestContext, resource: ConfigResource, changes: list[Change]) -> list[Change]:
+    """The same as they may be written down: with the secrets of this broker encrypted. KafkaError if they cannot be."""
+    if resource.type != ResourceType.BROKER:
+        return changes
+    services = context.services
+    secret = services.config.password_encoder_secret
+
+    def kept(change: Change) -> Change:
+        if change.value is None or change.operation != Alteration.SET or not is_secret(change.name):
+            return change
+        random = services.runtime.random.bytes(RANDOM_BYTES)
+        return change._replace(value=seal(change.name, change.value, secret, random))
+
+    try:
+        return [kept(change) for change in changes]
+    except ConfigError as error:
+        raise _refused(error) from None
+
+
+def check_at_controller(context: RequestContext, resource: ConfigResource, changes: Sequence[Change]) -> None:
     """As far as one who does not have the broker's file can."""
+    # What a broker passes on is its own business, be it one of Kafka's that encrypts nothing.
+    connection: object = context.connection
+    if resource.type == ResourceType.BROKER and not isinstance(connection, ForwardedConnection):
+        for change in changes:
+            if change.value is not None and is_secret(change.name) and not is_sealed(change.value):
+                raise KafkaError(
+                    ErrorCode.INVALID_REQUEST,
+                    f"{change.name} is a secret that only the broker it is for can encrypt: ask that broker.",
+                )
     if resource.type == ResourceType.BROKER:
         if resource.name and not (resource.name.isascii() and resource.name.isdigit()):
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{resource.name!r} is no id of a broker.")
@@ -150,8 +181,16 @@ def pass_on_to_controller(
     channel = context.services.controller_channel
     if channel.leads:
         return decide(controller_of(context))
-    rest = request.changed(resources=[request.resources[index] for index in changes])
+    rest = request.changed(resources=[_as_kept(request.resources[index], each) for index, each in changes.items()])
     return mapped(channel.forward(context, rest), _outcomes)
+
+
+def _as_kept(wanted: Any, change: ResourceChange) -> Any:
+    """What was asked for one resource, with the values that are to be written down."""
+    if all(config.value == each.value for config, each in zip(wanted.configs, change.changes, strict=True)):
+        return wanted
+    pairs = zip(wanted.configs, change.changes, strict=True)
+    return wanted.changed(configs=[config.changed(value=each.value) for config, each in pairs])
 
 
 def _outcomes(response: Any) -> list[Outcome]:

@@ -33,6 +33,7 @@ from moldau.server.apis.config_changes import (
     check_resource,
     pass_on_to_controller,
     repeated_resources,
+    sealed,
 )
 from moldau.server.apis.forwarding import controller_of
 from moldau.server.context import RequestContext
@@ -85,10 +86,11 @@ def _alter(
             check_may_alter(context, resource)
             asked = [Change(config.name, config.config_operation, config.value) for config in wanted.configs]
             if check_at_broker is None:
-                check_at_controller(resource)
+                check_at_controller(context, resource, asked)
             elif (check := check_at_broker(resource, asked)) is not None:
                 checks[index] = check
-            changes[index] = ResourceChange(resource, asked)
+            kept = asked if check_at_broker is None else sealed(context, resource, asked)
+            changes[index] = ResourceChange(resource, kept)
         except KafkaError as error:
             settled[index] = error
 
