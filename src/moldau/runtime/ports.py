@@ -283,9 +283,10 @@ class Transport(Protocol):
         """Frames go to another receiver, from the next one on that is not being delivered just now."""
         ...
 
-    def limit_frames(self, largest: int) -> None:
+    def limit_frames(self, largest: int, kept: Callable[[int], None] | None = None) -> None:
         """Another limit than the one it began with, in the same way: a longer frame closes the connection before
-        there is room for it."""
+        there is room for it. `kept` hears from now on how many bytes are kept of frames that were not delivered yet,
+        or set apart for one that has begun; it may close the connection."""
         ...
 
     def serve_runs(self, runs: Runs | None, receiver: Receiver) -> None:

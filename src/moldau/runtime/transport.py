@@ -79,9 +79,9 @@ class FramedTransport(SendingSide):
     # fmt: off
     __slots__ = (
         "_abandon", "_announce", "_backlog", "_backlog_start", "_blocked", "_buffers", "_delivering", "_first_read",
-        "_frame", "_large", "_large_have", "_large_need", "_large_read", "_linger", "_max_frame", "_on_closed",
-        "_own_frame", "_paused", "_reason", "_receive", "_receiver", "_scheduled", "_shared", "_starved", "_stash",
-        "_state", "activity", "local", "peer",
+        "_frame", "_kept", "_large", "_large_have", "_large_need", "_large_read", "_linger", "_max_frame",
+        "_on_closed", "_own_frame", "_paused", "_reason", "_receive", "_receiver", "_scheduled", "_shared", "_starved",
+        "_stash", "_state", "activity", "local", "peer",
     )
     # fmt: on
 
@@ -111,6 +111,8 @@ class FramedTransport(SendingSide):
         self._abandon: Callable[[], None] | None = None
         self._first_read = buffers.shared
         self._announce: Callable[[bytes], None] | None = None
+        # Who wants to know how much is kept of frames that are not delivered yet.
+        self._kept: Callable[[int], None] | None = None
         self._stash = b""
         self._backlog: memoryview | None = None
         self._backlog_start = 0
@@ -168,8 +170,9 @@ class FramedTransport(SendingSide):
             self._announce = None
             self._update_delivering()
 
-    def limit_frames(self, largest: int) -> None:
+    def limit_frames(self, largest: int, kept: Callable[[int], None] | None = None) -> None:
         self._max_frame = largest
+        self._kept = kept
 
     def serve_runs(self, runs: Runs | None, receiver: Receiver) -> None:
         express = self._loop.express
@@ -272,15 +275,27 @@ class FramedTransport(SendingSide):
             if not left or not self._delivering:
                 self._keep(view, position, end)
                 return
-            if end - position >= 4 and (size := _length(view, position)[0]) + 4 > LARGE_FRAME:
-                self._begin_large(view, position, end, size + 4)
+            # What has begun is counted as a whole; that it is not too long was seen above.
+            size = 4 if end - position < 4 else 4 + _length(view, position)[0]
+            if self._kept is not None and not self._may_keep(size):
+                return
+            if size > LARGE_FRAME:
+                self._begin_large(view, position, end, size)
                 return
             self._stash = bytes(view[position:end])
+        elif self._kept is not None:
+            self._kept(0)
         self._first_read = self._shared
+
+    def _may_keep(self, size: int) -> bool:
+        """Tells whoever counts it, who may close the connection for it."""
+        if self._kept is not None:
+            self._kept(size)
+        return self._state is State.OPEN
 
     def _keep(self, view: memoryview, start: int, end: int) -> None:
         """The rest of a read becomes the backlog; it is copied out of the shared buffer once, then used in place."""
-        if self._state is not State.OPEN:
+        if self._state is not State.OPEN or not self._may_keep(end - start):
             return
         if view is self._shared:
             self._backlog = memoryview(bytearray(view[start:end]))
@@ -384,6 +399,8 @@ class FramedTransport(SendingSide):
             self._receiver_failed()
         finally:
             self._forget_large(large)
+        if self._kept is not None:
+            self._kept(0)
 
     def _forget_large(self, large: memoryview) -> None:
         if self._own_frame is None:

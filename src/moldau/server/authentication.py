@@ -2,8 +2,8 @@
 
 Until then it is offered next to nothing: ApiVersions and SaslHandshake, then SaslAuthenticate until the mechanism is
 satisfied. Each of these states is a table of routes that the connection has in place of the whole one, so whoever has
-come through pays nothing for it. A client of old (SaslHandshake version 0) sends its tokens as bare frames, which have
-a receiver of their own.
+come through pays nothing for it. What is kept for him meanwhile is counted (`strangers`). A client of old
+(SaslHandshake version 0) sends its tokens as bare frames, which have a receiver of their own.
 
 A login that fails is answered after `connection.failed.authentication.delay.ms`, whatever was wrong with it, and its
 connection closed. A session may have an end (`connections.max.reauth.ms`, or that of a token): the client may log in
@@ -16,25 +16,30 @@ import logging
 from collections.abc import Callable, Mapping
 from enum import Enum
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from moldau.dataclass import replace
 from moldau.deferred import Deferred
-from moldau.errors import ErrorCode, MoldauError
+from moldau.errors import ErrorCode, MoldauError, ProtocolError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.sasl_authenticate import SaslAuthenticateResponse
 from moldau.protocol.messages.sasl_handshake import SaslHandshakeResponse
 from moldau.runtime.ports import TimerHandle
 from moldau.security.verdict import AuthenticationFailed, Identity, Reply, ServerMechanism, invalid_credentials
-from moldau.server.dispatch import Route
+from moldau.server.dispatch import Api, Route
 
 if TYPE_CHECKING:
+    from moldau.protocol.message import Message
     from moldau.server.connection import Connection
+    from moldau.server.context import RequestContext
     from moldau.server.sasl_listener import SaslListener
 
 logger = logging.getLogger("moldau.server")
 
 # Nobody needs so long to say who he is, not even by way of a Kerberos server.
 _LOGIN_SECONDS: Final = 60.0
+# Clients ask once or twice what there is, before they log in.
+_MOST_QUESTIONS: Final = 10
 # Kafka's: who has just logged in need not do so again.
 _SOONEST_RENEWAL_SECONDS: Final = 1.0
 _length = Struct(">i").pack
@@ -62,6 +67,7 @@ class Authentication:
         "_login_limit",
         "_mechanism",
         "_mechanism_name",
+        "_questions",
         "_reauthenticated_at",
         "_session_end",
         "_stage",
@@ -78,7 +84,9 @@ class Authentication:
         self._session_end: TimerHandle | None = None
         self._reauthenticated_at = 0.0
         self._login_limit: TimerHandle | None = listener.loop.call_later(_LOGIN_SECONDS, self._too_slow)
-        connection.transport.limit_frames(listener.largest_frame)
+        self._questions = 0
+        connection.transport.limit_frames(listener.largest_frame, self._kept)
+        self._kept(0)
         connection.offer(listener.routes[Stage.BEFORE])
 
     # ------------------------------------------------------------------------------------------------ its requests
@@ -88,6 +96,8 @@ class Authentication:
         stage = self._stage
         # Else it is an API or a version that is not there, which is the same for everybody.
         if stage is Stage.LET_IN or api_key in stage.value:
+            if stage is Stage.BEFORE:
+                self.asks()
             return False
         try:
             name = ApiKey(api_key).name
@@ -99,6 +109,12 @@ class Authentication:
         step = "handshake" if stage is Stage.BEFORE else "authentication"
         self._end_later(f"unexpected request of type {name} during SASL {step}")
         return True
+
+    def asks(self) -> None:
+        """ProtocolError for whoever only asks what there is, and may not be reading the answers."""
+        self._questions += 1
+        if self._questions > _MOST_QUESTIONS:
+            raise ProtocolError("it asks again and again what there is, and does not say who it is")
 
     def handshake(self, name: str, version: int) -> SaslHandshakeResponse | Deferred[SaslHandshakeResponse]:
         listener = self._listener
@@ -215,6 +231,7 @@ class Authentication:
             self._reauthenticated_at = listener.clock.monotonic()
         connection.principal = identity.principal
         connection.transport.limit_frames(listener.largest_request)
+        listener.strangers.forget(self)
         connection.offer(None)
         self._stage = Stage.LET_IN
         if listener.runs is not None:
@@ -260,6 +277,18 @@ class Authentication:
     def soon(self, then: Callable[[], None]) -> None:
         self._listener.loop.call_soon(then)
 
+    def _kept(self, count: int) -> None:
+        """So many bytes of his frames are kept. What he calls himself is, too."""
+        names = 2 * len(self._connection.client_bytes)
+        self._listener.strangers.keep(self, self._listener.stranger_bytes + names + count)
+
+    @property
+    def is_stranger(self) -> bool:
+        return self._identity is None
+
+    def give_way(self) -> None:
+        self._connection.close("others wanted to log in, and it has been here for longest without doing so")
+
     def _too_slow(self) -> None:
         self._login_limit = None
         self._connection.close("it has not said in time who it is")
@@ -271,6 +300,7 @@ class Authentication:
         self._login_limit = self._session_end = None
 
     def closed(self) -> None:
+        self._listener.strangers.forget(self)
         self._cancel_timers()
         self._mechanism = None
 
@@ -322,6 +352,20 @@ def already_authenticated() -> SaslAuthenticateResponse:
 
 def routes_by_stage(routes: Mapping[int, Route]) -> dict[Stage, dict[int, Route]]:
     """The parts of a table that are offered while nothing else is."""
-    return {
+    offered = {
         stage: {number: route for number, route in routes.items() if route.api.key in stage.value} for stage in Stage
     }
+    for number, route in offered[Stage.BEFORE].items():
+        if route.api.key == ApiKey.API_VERSIONS:
+            offered[Stage.BEFORE][number] = route._replace(api=_counted(route.api))
+    return offered
+
+
+def _counted(api: Api) -> Api:
+    def handler(context: RequestContext, request: Message) -> Any:
+        authentication = context.connection.authentication
+        if authentication is not None:
+            authentication.asks()
+        return api.handler(context, request)
+
+    return replace(api, handler=handler)

@@ -195,7 +195,8 @@ class Connection:
     def closed(self, reason: str | None) -> None:
         self.open = False
         self.count_requests()
-        if reason is not None and self._route is not None:
+        known = self.authentication is None or not self.authentication.is_stranger
+        if reason is not None and self._route is not None and known:
             logger.warning("closed the connection from %s: %s", self.name, reason, extra=self.about())
         elif reason is not None:
             where = "closed the connection from %s to %s: %s"

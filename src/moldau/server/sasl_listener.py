@@ -13,6 +13,7 @@ from moldau.security.verdict import Identity, ServerMechanism
 from moldau.server.authentication import Authentication, routes_by_stage
 from moldau.server.dispatch import DispatchTable
 from moldau.server.sasl_mechanisms import Maker, mechanism_makers
+from moldau.server.strangers import PLAIN_BYTES, TLS_BYTES, Strangers
 
 if TYPE_CHECKING:
     from moldau.server.connection import Connection
@@ -51,10 +52,21 @@ class Logins:
 
 
 class SaslListener:
-    def __init__(self, name: str, table: DispatchTable, services: Services, runs: Runs | None = None) -> None:
-        """`runs` are for those who have logged in."""
+    def __init__(
+        self,
+        name: str,
+        table: DispatchTable,
+        services: Services,
+        runs: Runs | None = None,
+        strangers: Strangers | None = None,
+        *,
+        secure: bool = False,
+    ) -> None:
+        """`runs` are for those who have logged in; `strangers` are counted together with those of other listeners."""
         self.name = name
         self.runs = runs
+        self.strangers = Strangers() if strangers is None else strangers
+        self.stranger_bytes = TLS_BYTES if secure else PLAIN_BYTES
         self.loop = services.runtime.loop
         self.clock = services.runtime.clock
         self.logins = Logins()

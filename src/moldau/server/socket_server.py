@@ -16,6 +16,7 @@ from moldau.server.context import Services
 from moldau.server.dispatch import DispatchTable
 from moldau.server.listener_tls import ListenerTls
 from moldau.server.request_channel import RequestChannel
+from moldau.server.strangers import Strangers
 
 if TYPE_CHECKING:
     from moldau.config.broker import BrokerConfig
@@ -38,6 +39,7 @@ class SocketServer:
         self._channels: dict[int, RequestChannel] = {}
         self._acceptors: dict[str, Acceptor] = {}
         self._sasl: dict[str, SaslListener] = {}
+        self.strangers = Strangers()
         self._quotas = ConnectionQuotas(limits_of(config), runtime.clock.monotonic())
         self._idle_seconds = config.connections_max_idle_ms / 1000
         self._sweep_timer: TimerHandle | None = None
@@ -60,7 +62,9 @@ class SocketServer:
             from moldau.server.sasl_listener import SaslListener  # what it needs is slow to load
 
             # The express way would serve somebody before he has logged in: so it is opened by the login.
-            runs, sasl = None, SaslListener(endpoint.name, table, self._services, runs)
+            secure = endpoint.security_protocol is SecurityProtocol.SASL_SSL
+            sasl = SaslListener(endpoint.name, table, self._services, runs, self.strangers, secure=secure)
+            runs = None
             self._sasl[endpoint.name] = sasl
         acceptor = Acceptor(
             endpoint.name, channel, self._quotas, self._runtime.clock, self._runtime.loop, self._opened, sasl

@@ -31,6 +31,8 @@ from moldau.server.dispatch import Api
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
+_LONGEST_NAME: Final = 200
+
 _ADVERTISED_FROM: Final[Mapping[int, int]] = {ApiKey.PRODUCE: 0}
 
 
@@ -39,6 +41,8 @@ def api_versions(context: RequestContext, request: ApiVersionsRequest) -> ApiVer
         software = ClientSoftware(request.client_software_name, request.client_software_version)
         if not all(_SOFTWARE.fullmatch(text) for text in software):
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+        # It is kept as long as the connection lasts.
+        software = ClientSoftware(*(text[:_LONGEST_NAME] for text in software))
         context.connection.software = software
         if context.services.own_call is not None:
             context.services.own_call.hear(software.version)
