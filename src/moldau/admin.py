@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from moldau.client.admin.acls import (
-    ACL,
-    ACLFilter,
-    ACLOperation,
-    ACLPermissionType,
-    ACLResourcePatternType,
-    ResourcePattern,
-    ResourcePatternFilter,
-    ResourceType,
-)
+from moldau.client.admin.acls import ACL, ACLFilter, ResourcePattern, ResourcePatternFilter
 from moldau.client.admin.configs import ConfigType
 from moldau.client.admin.face import KafkaAdminClient
 from moldau.client.admin.objects import (
@@ -38,6 +29,10 @@ from moldau.client.admin.objects import (
     UpdateFeatureType,
 )
 from moldau.client.admin.users import ScramMechanism, UserScramCredentialDeletion, UserScramCredentialUpsertion
+from moldau.security.acl import Operation as ACLOperation
+from moldau.security.acl import PatternType as ACLResourcePatternType
+from moldau.security.acl import Permission as ACLPermissionType
+from moldau.security.acl import ResourceType
 
 __all__ = [
     "ACL",

@@ -1,9 +1,9 @@
-"""Access control lists: who may do what, for brokers that keep them. Objects as kafka-python has them."""
+"""Access control lists: who may do what, for brokers that keep them. Objects as kafka-python has them; what can be done
+to what is said in one place for clients and brokers (`security.acl`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import IntEnum
 from typing import Any
 
 from moldau.client.conversation import CONTROLLER, Ask, Conversation, retrying
@@ -12,53 +12,7 @@ from moldau.errors.named import IllegalArgumentError
 from moldau.protocol.messages import create_acls as creating
 from moldau.protocol.messages import delete_acls as deleting
 from moldau.protocol.messages import describe_acls as describing
-
-
-class ResourceType(IntEnum):
-    UNKNOWN = 0
-    ANY = 1
-    TOPIC = 2
-    GROUP = 3
-    CLUSTER = 4
-    TRANSACTIONAL_ID = 5
-    DELEGATION_TOKEN = 6
-    USER = 7
-
-
-class ACLOperation(IntEnum):
-    UNKNOWN = 0
-    ANY = 1
-    ALL = 2
-    READ = 3
-    WRITE = 4
-    CREATE = 5
-    DELETE = 6
-    ALTER = 7
-    DESCRIBE = 8
-    CLUSTER_ACTION = 9
-    DESCRIBE_CONFIGS = 10
-    ALTER_CONFIGS = 11
-    IDEMPOTENT_WRITE = 12
-    CREATE_TOKENS = 13
-    DESCRIBE_TOKENS = 14
-    TWO_PHASE_COMMIT = 15
-
-
-class ACLPermissionType(IntEnum):
-    UNKNOWN = 0
-    ANY = 1
-    DENY = 2
-    ALLOW = 3
-
-
-class ACLResourcePatternType(IntEnum):
-    """MATCH, in a filter: every pattern that applies to a resource of this name."""
-
-    UNKNOWN = 0
-    ANY = 1
-    MATCH = 2
-    LITERAL = 3
-    PREFIXED = 4
+from moldau.security.acl import Operation, PatternType, Permission, ResourceType
 
 
 class _Value:
@@ -80,7 +34,7 @@ class ResourcePatternFilter(_Value):
     def __init__(self, resource_type: Any, resource_name: str | None, pattern_type: Any) -> None:
         self.resource_type = ResourceType(resource_type)
         self.resource_name = resource_name
-        self.pattern_type = ACLResourcePatternType(pattern_type)
+        self.pattern_type = PatternType(pattern_type)
 
 
 class ResourcePattern(ResourcePatternFilter):
@@ -88,12 +42,12 @@ class ResourcePattern(ResourcePatternFilter):
         self,
         resource_type: Any,
         resource_name: str | None,
-        pattern_type: Any = ACLResourcePatternType.LITERAL,
+        pattern_type: Any = PatternType.LITERAL,
     ) -> None:
         super().__init__(resource_type, resource_name, pattern_type)
         if self.resource_type is ResourceType.ANY:
             raise IllegalArgumentError("An entry is about one type of resource, not about any.")
-        if self.pattern_type in (ACLResourcePatternType.ANY, ACLResourcePatternType.MATCH):
+        if self.pattern_type in (PatternType.ANY, PatternType.MATCH):
             raise IllegalArgumentError("An entry is about names as they are or by their begin, not about any.")
 
 
@@ -112,8 +66,8 @@ class ACLFilter(_Value):
             raise IllegalArgumentError("resource_pattern must be a ResourcePatternFilter or a ResourcePattern.")
         self.principal = principal
         self.host = host
-        self.operation = ACLOperation(operation)
-        self.permission_type = ACLPermissionType(permission_type)
+        self.operation = Operation(operation)
+        self.permission_type = Permission(permission_type)
         self.resource_pattern = resource_pattern
 
 
@@ -129,7 +83,7 @@ class ACL(ACLFilter):
         resource_pattern: ResourcePattern,
     ) -> None:
         super().__init__(principal, host, operation, permission_type, resource_pattern)
-        if self.operation is ACLOperation.ANY or self.permission_type is ACLPermissionType.ANY:
+        if self.operation is Operation.ANY or self.permission_type is Permission.ANY:
             raise IllegalArgumentError("An entry names an operation and whether it is allowed.")
         if not isinstance(resource_pattern, ResourcePattern):
             raise IllegalArgumentError("resource_pattern must be a ResourcePattern.")

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 from uuid import UUID
 
-from moldau.client.admin.acls import ACLOperation
 from moldau.client.exceptions import named
 from moldau.errors import ErrorCode, KafkaError
 from moldau.errors.named import BY_CODE, NamedError
+from moldau.security.acl import Operation
 from moldau.types import ZERO_UUID, Uuid
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ def operations(bits: int) -> list[str] | None:
     """What we may do, by name; None if the broker does not tell."""
     if bits == _NOT_ASKED:
         return None
-    return [each.name for each in ACLOperation if each > ACLOperation.ALL and bits >> each & 1]
+    return [each.name for each in Operation if each > Operation.ALL and bits >> each & 1]
 
 
 def described(error: KafkaError) -> str:
