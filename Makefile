@@ -29,7 +29,7 @@ test-portable: setup ## the tests with real clients on nodes that ask with poll,
 
 compat-java: setup ## Apache Kafka's own tools and clients against ours, and mixed clusters (fetches Kafka's jars with Maven)
 	@MOLDAU_KAFKA_LIBS="$$(tools/fetch_kafka $(KAFKA))" && export MOLDAU_KAFKA_LIBS && \
-	$(PYTEST) -q -m long tests/compat/test_java_tools*.py tests/compat/test_mixed_clusters.py $(ARGS)
+	$(PYTEST) -q -m long tests/compat/test_java_*.py tests/compat/test_mixed_clusters.py $(ARGS)
 
 compat-kafka: setup ## our clients against Apache Kafka, security and faults included (fetches Kafka's jars with Maven)
 	@MOLDAU_KAFKA_LIBS="$$(tools/fetch_kafka $(KAFKA))" && export MOLDAU_KAFKA_LIBS && MOLDAU_COMPAT_BROKER=kafka \
