@@ -90,11 +90,11 @@ def refused(kind: type[Client], bootstrap: str, tls: Tls) -> None:
     raise AssertionError(f"{kind.name} was let in: {found}")
 
 
-# Those that say within a moment that there is no way in. The others would wait for their patience to end.
-QUICK = (AioKafka,)
+# One says within a moment that there is no way in. The others wait for their patience to end.
+PATIENT = [pytest.param(kind, marks=[] if kind is AioKafka else pytest.mark.long, id=kind.name) for kind in CLIENTS]
 
 
-@pytest.mark.parametrize("kind", QUICK, ids=by_name)
+@pytest.mark.parametrize("kind", PATIENT)
 @pytest.mark.parametrize("why", ["none", "stranger", "expired", "not yet"])
 def test_without_a_certificate_that_counts_nobody_is_let_in(
     kind: type[Client], mutual: NodeProcess, pki: Pki, why: str
@@ -105,15 +105,15 @@ def test_without_a_certificate_that_counts_nobody_is_let_in(
         "expired": pki.issuer.issue("client", days=(-20, -10)),
         "not yet": pki.issuer.issue("client", days=(10, 20)),
     }[why]
-    refused(kind, mutual.bootstrap, pki.client(shown, why.replace(" ", "-")))
+    refused(usable(kind), mutual.bootstrap, pki.client(shown, why.replace(" ", "-")))
     assert "certificate" in mutual.log_tail()
 
 
-@pytest.mark.parametrize("kind", QUICK, ids=by_name)
+@pytest.mark.parametrize("kind", PATIENT)
 def test_clients_that_do_not_believe_the_node_stay_away(
     kind: type[Client], mutual: NodeProcess, pki: Pki, start_node: StartNode
 ) -> None:
-    refused(kind, mutual.bootstrap, pki.client(pki.issuer.issue("client"), ca=pki.strange_ca))
+    refused(usable(kind), mutual.bootstrap, pki.client(pki.issuer.issue("client"), ca=pki.strange_ca))
     elsewhere = pki.store(pki.issuer.issue("node", ["elsewhere.invalid"]), "elsewhere")
     refused(kind, start_node(pki.listener(ssl_keystore_location=elsewhere)).bootstrap, pki.client())
     late = pki.store(pki.issuer.issue("node", days=(-20, -10)), "late")

@@ -132,28 +132,52 @@ def test_kafka_python_and_aiokafka(tenant: Tenant, topic: str) -> None:
     import aiokafka
     import aiokafka.abc
     import kafka
+    from aiokafka.errors import KafkaError as AioError
+    from kafka.errors import KafkaError
     from kafka.net.sasl.oauth import AbstractTokenProvider as TheirProvider
 
     class Theirs(TheirProvider):  # type: ignore[misc]
-        def token(self) -> str:
-            return tenant.token()
+        seconds = 600
 
-    producer = kafka.KafkaProducer(**{**tenant.settings(tenant.token), "sasl_oauth_token_provider": Theirs()})
-    producer.send(topic, b"kafka-python").get(_PATIENCE)
-    producer.close()
+        def token(self) -> str:
+            return tenant.token(self.seconds)
+
+    class Expired(Theirs):
+        seconds = -1
+
+    def by_kafka_python(provider: type[TheirProvider]) -> None:
+        settings = {**tenant.settings(tenant.token), "sasl_oauth_token_provider": provider()}
+        producer = kafka.KafkaProducer(**settings, bootstrap_timeout_ms=2000)
+        producer.send(topic, b"kafka-python").get(_PATIENCE)
+        producer.close()
+
+    by_kafka_python(Theirs)
+    with pytest.raises(KafkaError):
+        by_kafka_python(Expired)
 
     class Async(aiokafka.abc.AbstractTokenProvider):  # type: ignore[misc]
-        async def token(self) -> str:
-            return tenant.token()
+        def __init__(self, seconds: int) -> None:
+            super().__init__()
+            self.seconds = seconds
 
-    async def send() -> None:
-        settings = {**tenant.settings(tenant.token), "sasl_oauth_token_provider": Async()}
+        async def token(self) -> str:
+            return tenant.token(self.seconds)
+
+    async def send(seconds: int) -> None:
+        settings = {**tenant.settings(tenant.token), "sasl_oauth_token_provider": Async(seconds)}
         if tenant.ca is not None:
             settings["ssl_context"] = ssl.create_default_context(cafile=settings.pop("ssl_cafile"))
-        async with aiokafka.AIOKafkaProducer(**settings) as one:
+        one = aiokafka.AIOKafkaProducer(**settings)
+        try:
+            await one.start()
             await one.send_and_wait(topic, b"aiokafka")
+        finally:
+            await one.stop()
 
-    asyncio.run(send())
+    asyncio.run(send(600))
+    with pytest.raises(AioError):
+        asyncio.run(send(-1))
+    assert tenant.node.process.log.read_text().count("a token is not taken: it has expired") >= 2
 
 
 def test_a_session_ends_with_its_token_and_is_renewed_with_a_new_one(tenant: Tenant, topic: str) -> None:
