@@ -139,7 +139,8 @@ def test_passwords_of_plain_change_while_the_node_runs(start_node: Any, topic: s
     assert refused.returncode == 1
     assert "half a line" not in refused.stderr
     assert by_ours(node.bootstrap, "PLAIN", "jan", "secret", topic)
-    assert set_to(f'{module} user_jan="changed";').returncode == 0
+    done = set_to(f'{module} user_jan="changed";')
+    assert (done.returncode, done.stdout) == (0, f"Broker '1': {setting} = [hidden]\n")
     assert by_ours(node.bootstrap, "PLAIN", "jan", "changed", topic)
     assert not by_ours(node.bootstrap, "PLAIN", "jan", "secret", topic)
     assert "changed" not in node.process.log.read_text()

@@ -239,3 +239,8 @@ def test_what_was_open_does_not_become_secured(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "moldau" / "mine.properties").write_text("")
     assert "There is another profile mine in $XDG_CONFIG_HOME/moldau" in refused(*new, "mine")
     assert "takes a name" in refused(*new, "../mine")
+    open_one = tmp_path / "open"
+    assert "--profile is for a cluster" in refused("cluster", "start", "--data", str(open_one), "--profile", "x")
+    # Nothing of it is there that would decide what the next start makes.
+    made = [path.name for place in (tmp_path / "new", open_one) for path in place.iterdir()]
+    assert [name for name in made if not name.startswith(".") and not name.endswith("lock")] == []

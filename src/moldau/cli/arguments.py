@@ -78,7 +78,8 @@ def checked(parse: Callable[[str], T]) -> Callable[[str], T]:
 def key_value(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
+        # What stands behind the sign may be a secret.
+        raise ArgumentTypeError(f"{name!r} is not of the form NAME=VALUE")
     return name.strip(), value.strip()
 
 

@@ -75,7 +75,7 @@ def _configure_start(commands: Any) -> None:
 def _start(options: Namespace) -> int:
     from pathlib import Path
 
-    from moldau.cli.secured_cluster import name_profile, node_files, say_usage
+    from moldau.cli.secured_cluster import check_profile, name_profile, node_files, say_usage
     from moldau.cli.siblings import check_kept
     from moldau.cli.supervisor import Supervisor, say_ready
     from moldau.supervision.claim import claimed
@@ -84,11 +84,13 @@ def _start(options: Namespace) -> int:
     directory = Path(options.data)
     with claimed(directory) as claim:
         check_kept(directory, (), makes_cluster=True)
-        layout = remembered(directory, options.nodes, options.port, secure=options.secure)
         if options.profile is not None:
-            name_profile(options.profile, directory, layout)
+            check_profile(options.profile, directory, secure=options.secure)
+        layout = remembered(directory, options.nodes, options.port, secure=options.secure)
         settings = dict(options.set)
         files = node_files(directory, layout, settings)
+        if options.profile is not None:
+            name_profile(options.profile, directory)
         supervisor = Supervisor.of_layout(directory, claim, layout, settings, log_level=options.log_level, files=files)
 
         def ready() -> None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from moldau.client.admin import ConfigChange, ConfigResource, ConfigValue
     from moldau.config.definition import Setting
 
-_ASSIGNMENT = re.compile(r"\s*([A-Za-z0-9_.]+)\s*(\+|-)?=(.*)", re.DOTALL)
+# Names of listeners and mechanisms are parts of names: listener.name.inside.scram-sha-512.sasl.jaas.config.
+_ASSIGNMENT = re.compile(r"\s*([A-Za-z0-9_.-]*[A-Za-z0-9_.])\s*(\+|-)?=(.*)", re.DOTALL)
 # What has settings, and the word for one of it.
 _SCOPES = {"topics": "topic", "groups": "group", "client_metrics": "client metrics", "brokers": "broker"}
 _OPERATIONS = {None: "SET", "+": "APPEND", "-": "SUBTRACT"}
@@ -177,7 +178,8 @@ def _add_change_arguments(parser: ArgumentParser) -> None:
 def _change(text: str) -> tuple[str, str, str]:
     match = _ASSIGNMENT.fullmatch(text)
     if not match:
-        raise ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
+        # What stands behind the sign may be a secret.
+        raise ArgumentTypeError(f"{text.partition('=')[0]!r} is not of the form NAME=VALUE")
     return match[1], _OPERATIONS[match[2]], match[3].strip()
 
 
@@ -205,15 +207,26 @@ def _apply(options: Namespace, changes: Sequence[ConfigChange]) -> None:
         error = cluster.run(alter_configs({resource: changes}, validate_only=options.validate_only))[resource]
     if error is not None:
         raise error
+    shown = [_without_secret(change) if options.broker or options.all_brokers else change for change in changes]
     if options.json:
         print_json(
-            [{"name": change.name, "operation": change.operation.name, "value": change.value} for change in changes]
+            [{"name": change.name, "operation": change.operation.name, "value": change.value} for change in shown]
         )
         return
     checked = " (only checked)" if options.validate_only else ""
     print(
-        f"{str(resource)[:1].upper()}{str(resource)[1:]}: {', '.join(_sentence(change) for change in changes)}{checked}"
+        f"{str(resource)[:1].upper()}{str(resource)[1:]}: {', '.join(_sentence(change) for change in shown)}{checked}"
     )
+
+
+def _without_secret(change: ConfigChange) -> ConfigChange:
+    """As it may be shown. What nobody knows may be a secret too."""
+    from moldau.config.alteration import is_sensitive
+    from moldau.config.broker import BROKER_SETTINGS
+
+    if change.value is None or not is_sensitive(BROKER_SETTINGS, change.name):
+        return change
+    return change._replace(value="[hidden]")
 
 
 def _sentence(change: ConfigChange) -> str:

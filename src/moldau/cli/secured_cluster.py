@@ -84,20 +84,32 @@ def say_usage(directory: Path, profile: str | None) -> None:
     )
 
 
-def name_profile(name: str, directory: Path, layout: Layout) -> None:
-    """The administrator's file under a name that --profile takes from anywhere. Another one of that name stays."""
-    from moldau.cli.connection import profiles, shown_profiles
-    from moldau.supervision.secured import ADMIN, DIRECTORY
+def check_profile(name: str, directory: Path, *, secure: bool) -> None:
+    """Failure if the name cannot be given, before there is anything of a new cluster."""
+    from moldau.cli.connection import shown_profiles
+    from moldau.supervision.layout import read
 
-    if not layout.secure:
+    known = read(directory)
+    if not (secure if known is None else known.secure):
         raise Failure("--profile is for a cluster that is started with --secure.", USAGE)
     if "/" in name or not name:
         raise Failure("--profile takes a name, not a path.", USAGE)
-    target = os.path.abspath(directory / DIRECTORY / f"{ADMIN}.properties")
-    path = profiles() / f"{name}.properties"
-    if path.is_symlink() and (os.readlink(path) == target or not path.exists()):
-        path.unlink()
-    elif path.exists():
+    path, target = _profile(name, directory)
+    if path.exists() and not (path.is_symlink() and os.readlink(path) == target):
         raise Failure(f"There is another profile {name} in {shown_profiles()}; choose another name.", USAGE)
+
+
+def name_profile(name: str, directory: Path) -> None:
+    """The administrator's file under a name that --profile takes from anywhere. Another one of that name stays."""
+    path, target = _profile(name, directory)
     path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
     path.symlink_to(target)
+
+
+def _profile(name: str, directory: Path) -> tuple[Path, str]:
+    """Where it stands, and what it leads to."""
+    from moldau.cli.connection import profiles
+    from moldau.supervision.secured import ADMIN, DIRECTORY
+
+    return profiles() / f"{name}.properties", os.path.abspath(directory / DIRECTORY / f"{ADMIN}.properties")

@@ -199,3 +199,20 @@ def test_a_host_that_nobody_knows(moldau: RunMoldau) -> None:
     assert (ended.returncode, ended.stderr.count(b"\n")) == (3, 1)
     assert b"no.such.host.invalid:9092: " in ended.stderr
     assert b"Is the name right?" in ended.stderr
+
+
+def test_names_of_settings_may_have_hyphens_and_their_values_are_not_shown() -> None:
+    from argparse import ArgumentTypeError
+
+    from moldau.cli.arguments import key_value
+    from moldau.cli.configs import _change
+
+    name = "listener.name.inside.scram-sha-512.sasl.jaas.config"
+    assert _change(f'{name}=Module required password="a=b";') == (name, "SET", 'Module required password="a=b";')
+    assert _change("listeners-=A") == ("listeners", "SUBTRACT", "A")
+    assert _change("listeners -=A") == ("listeners", "SUBTRACT", "A")
+    assert _change("listeners+=A") == ("listeners", "APPEND", "A")
+    for parse, text in ((_change, "ssl key password=vltava"), (_change, "=vltava"), (key_value, " =vltava")):
+        with pytest.raises(ArgumentTypeError) as caught:
+            parse(text)
+        assert "vltava" not in str(caught.value)
