@@ -132,6 +132,8 @@ def _check_sasl_between_brokers(config: BrokerConfig) -> None:
 
 def _check_sasl_between_controllers(config: BrokerConfig) -> None:
     mechanism = config.sasl_mechanism_controller_protocol
+    # Fixed voters, or where those are found that change.
+    controllers = max(len(config.controller_quorum_voters), len(config.controller_quorum_bootstrap_servers))
     for endpoint in config.controller_endpoints[:1]:
         if config.standalone or not endpoint.security_protocol.name.startswith("SASL_"):
             continue
@@ -142,7 +144,7 @@ def _check_sasl_between_controllers(config: BrokerConfig) -> None:
             f"({', '.join(enabled)}) of the listener {endpoint.name}, because it uses SASL",
         )
         _require(
-            not mechanism.startswith("SCRAM") or len(config.controller_quorum_voters) < 2,
+            not mechanism.startswith("SCRAM") or controllers < 2,
             f"sasl.mechanism.controller.protocol cannot be {mechanism} where several controllers vote: its credentials "
             "are in the metadata, which nobody knows before there is a leader; PLAIN, or TLS with client certificates",
         )

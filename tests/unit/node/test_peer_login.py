@@ -116,6 +116,14 @@ def test_logins_that_are_none(mechanism: str, line: str | None, sentence: str) -
             },
             "where several controllers vote",
         ),
+        (
+            {
+                "sasl.mechanism.controller.protocol": "SCRAM-SHA-256",
+                "controller.quorum.voters": "",
+                "controller.quorum.bootstrap.servers": "127.0.0.1:9093,127.0.0.1:9094",
+            },
+            "where several controllers vote",
+        ),
     ],
 )
 def test_mechanisms_controllers_cannot_use(settings: dict[str, str], sentence: str) -> None:
