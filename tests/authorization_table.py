@@ -197,6 +197,10 @@ _JOINING = {
 }
 K: Final = ApiKey
 
+_OF_GROUPS: Final = (
+    (32, GROUP, "consumer.session.timeout.ms", "50000"),
+    (16, "pushed", "interval.ms", "1000"),
+)
 CASES: Final = (
     case(K.PRODUCE, 9, "WRITE TOPIC orders, WRITE TOPIC absent", _produce(9)),
     case(K.PRODUCE, 13, "WRITE TOPIC orders", _produce(13)),
@@ -635,6 +639,52 @@ CASES: Final = (
         "ALTER TOPIC orders, ALTER CLUSTER",
     ),
     case(
+        K.DESCRIBE_CONFIGS,
+        4,
+        "DESCRIBE_CONFIGS GROUP readers, DESCRIBE_CONFIGS CLUSTER",
+        {
+            "resources": [
+                {"resource_type": kind, "resource_name": name, "configuration_keys": []}
+                for kind, name in ((32, GROUP), (16, "pushed"))
+            ]
+        },
+        "ALTER_CONFIGS GROUP readers",
+        "DESCRIBE GROUP readers, READ GROUP readers",
+        about="of groups and client metrics",
+    ),
+    case(
+        K.ALTER_CONFIGS,
+        2,
+        "ALTER_CONFIGS GROUP readers, ALTER_CONFIGS CLUSTER",
+        {
+            "resources": [
+                {"resource_type": kind, "resource_name": name, "configs": [{"name": setting, "value": value}]}
+                for kind, name, setting, value in _OF_GROUPS
+            ],
+            "validate_only": True,
+        },
+        "ALTER GROUP readers, ALTER CLUSTER",
+        about="of groups and client metrics",
+    ),
+    case(
+        K.INCREMENTAL_ALTER_CONFIGS,
+        1,
+        "ALTER_CONFIGS GROUP readers, ALTER_CONFIGS CLUSTER",
+        {
+            "resources": [
+                {
+                    "resource_type": kind,
+                    "resource_name": name,
+                    "configs": [{"name": setting, "config_operation": 0, "value": value}],
+                }
+                for kind, name, setting, value in _OF_GROUPS
+            ],
+            "validate_only": True,
+        },
+        "DESCRIBE_CONFIGS GROUP readers, DESCRIBE_CONFIGS CLUSTER",
+        about="of groups and client metrics",
+    ),
+    case(
         K.ALTER_REPLICA_LOG_DIRS,
         2,
         "ALTER CLUSTER",
@@ -836,6 +886,14 @@ CASES: Final = (
     ),
     case(K.LIST_CONFIG_RESOURCES, 0, "DESCRIBE_CONFIGS CLUSTER", {}, "DESCRIBE CLUSTER"),
     case(K.LIST_CONFIG_RESOURCES, 1, "DESCRIBE_CONFIGS CLUSTER", {"resource_types": [2]}),
+    case(
+        K.LIST_CONFIG_RESOURCES,
+        1,
+        "DESCRIBE_CONFIGS CLUSTER",
+        {"resource_types": [16, 32]},
+        "DESCRIBE_CONFIGS GROUP readers",
+        about="groups and client metrics",
+    ),
     case(
         K.DESCRIBE_TOPIC_PARTITIONS,
         0,
