@@ -46,7 +46,7 @@ def answer_follower(
             parts[place].file = NULL
             done = place + 1
             known = (<dict> remembered).get((asked[place][0], asked[place][1]))
-            if known is None or not look(replicas, <tuple> asked[place], follower, left, &parts[place], traffics):
+            if known is None or not look(replicas, asked[place], follower, left, &parts[place], traffics):
                 return None
             cached.append(known)
             total += parts[place].length
@@ -65,7 +65,7 @@ def answer_follower(
             Py_XDECREF(parts[place].file)
 
 
-cdef bint look(object replicas, tuple asked, int32_t follower, int64_t left, Part *part, list traffics) except -1:
+cdef bint look(object replicas, object asked, int32_t follower, int64_t left, Part *part, list traffics) except -1:
     """Finds what there is of one partition; False where only the readable way can tell."""
     cdef int64_t offset, log_end, most, first_size, leader_epoch, fetched_epoch
     topic, index, offset, most, leader_epoch, _, fetched_epoch = asked
@@ -157,7 +157,7 @@ cdef inline int count_read(Traffic traffic, int64_t size) except -1:
     return 0
 
 
-cdef int tell(object session, tuple asked, object cached, Part *part) except -1:
+cdef int tell(object session, object asked, object cached, Part *part) except -1:
     """From now on this counts as told; who got records comes last in the next answer (`FetchSession.select`)."""
     if is_new(cached, part):
         cached.high_watermark = part.high_watermark
@@ -165,3 +165,26 @@ cdef int tell(object session, tuple asked, object cached, Part *part) except -1:
         if part.length > 0:
             session.move_back((asked[0], asked[1]))
     return 0
+
+
+def read_at_end(object partition, object asked, int32_t follower, int64_t broker_epoch, int64_t now_ms):
+    """The result (as `replica/reads` has it) for a follower in sync who stands at the end of a log, and stood there
+    when he came last: most of the partitions of most fetches. He is noted down as having been here now. None, and
+    nothing has happened, if there is more to it."""
+    cdef int64_t offset, leader_epoch, log_start, fetched_epoch
+    topic, index, offset, _, leader_epoch, log_start, fetched_epoch = asked
+    if not partition.is_leader or follower not in partition.isr:
+        return None
+    if leader_epoch != -1 and leader_epoch != partition.leader_epoch:
+        return None
+    known = (<dict> partition.followers).get(follower)
+    log = partition.log
+    local = log.local
+    if known is None or known.end_offset != offset or local.log_end_offset != offset:
+        return None
+    if fetched_epoch >= 0 and fetched_epoch != log.epochs.latest_epoch:
+        return None
+    known.fetched(offset, log_start, offset, broker_epoch, now_ms)
+    return (
+        topic, index, 0, local.high_watermark, local.last_stable_offset, local.log_start_offset, None, -1, b"",
+    )

@@ -13,6 +13,7 @@ from collections.abc import Callable, Container, Sequence
 from types import GeneratorType
 from typing import Final, TypeAlias, TypeVar, cast
 
+from moldau import _speed
 from moldau._speed import Traffic, count_reads
 from moldau.deferred import Deferred, settle
 from moldau.errors import ErrorCode, KafkaError
@@ -24,6 +25,9 @@ from moldau.replica.replica_selector import RackAwareSelector
 from moldau.runtime.ports import FileSlice
 from moldau.slicing import Work
 from moldau.types import NO_OFFSET, Uuid
+
+if _speed.COMPILED:
+    from moldau._speed.followed import read_at_end
 
 A = TypeVar("A")
 
@@ -47,6 +51,7 @@ class Reads:
 
     __slots__ = (
         "_asked",
+        "_briefly",
         "_broker_epoch",
         "_by_id",
         "_committed",
@@ -84,8 +89,11 @@ class Reads:
         leader_only: bool = True,
         rack: str = "",
         denied: Container[str | Uuid] | None = None,
+        briefly: bool = False,
     ) -> None:
+        """`briefly` has a kernel look at what is new to nobody."""
         self._replicas = replicas
+        self._briefly = briefly
         self._asked = asked
         self._by_id = by_id
         self._max_bytes = max_bytes
@@ -219,7 +227,9 @@ class Reads:
         left, total = self._left, self._found
         replication = self._replicas.replication
         selector = replication.selector if replication is not None and self._rack else None
-        for topic, index, offset, max_bytes, leader_epoch, log_start, fetched_epoch in some:
+        now_ms = self._now_ms() if self._briefly and not self._told and not committed else None
+        for asked in some:
+            topic, index, offset, max_bytes, leader_epoch, log_start, fetched_epoch = asked
             try:
                 traffics.append(None)
                 if denied is not None and topic in denied:
@@ -228,6 +238,11 @@ class Reads:
                 if partition is None:
                     partition = self._replicas.find_missing(topic, index)
                 traffics[-1] = partition.traffic
+                if now_ms is not None and partition not in self._replicas.deletes.watched:
+                    result = read_at_end(partition, asked, follower, self._broker_epoch, now_ms)
+                    if result is not None:
+                        results.append(result)
+                        continue
                 if selector is not None and self._redirect(selector, partition, topic, index, offset, leader_epoch):
                     continue
                 throttled = follower != NO_REPLICA and self._throttled(partition)
@@ -273,6 +288,15 @@ class Reads:
         if self._moved:
             # Producers and readers have waited for this follower, who has time.
             self._replicas.fetches.check_now()
+
+    def _now_ms(self) -> int | None:
+        """None if this follower's fetch says nothing about him: it was sent in an earlier life."""
+        replication = self._replicas.replication
+        if replication is None:
+            return None
+        if self._broker_epoch != NO_BROKER_EPOCH and replication.isr.is_stale(self._follower, self._broker_epoch):
+            return None
+        return replication.isr.now_ms()
 
     def _tell(self, partition: Partition, offset: int, log_start: int, leader_end: int) -> bool:
         """The follower has all before `offset`, which the high watermark, and who waits for it, may have waited for."""

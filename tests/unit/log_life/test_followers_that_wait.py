@@ -13,9 +13,11 @@ from storage_kit import batch
 
 from moldau import _speed
 from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, ReplicaState
+from moldau.replica import reads
 from moldau.replica.appends import Appends
 from moldau.replica.follower import Follower
 from moldau.server.apis import fetch as fetch_api
+from moldau.server.fetch_sessions import FetchPartition as Remembered
 
 pytestmark = pytest.mark.skipif(not _speed.COMPILED, reason="the kernels are not compiled: there is only one way")
 
@@ -35,9 +37,11 @@ class Asking:
         self.offsets = dict.fromkeys(world.partitions, 0)
         self.told: dict[tuple[str, int], tuple[int, int]] = {}
 
-    def ask(self, most: int, leader_epoch: int, fetched_epoch: int) -> Wire:
+    def ask(self, most: int, *, says_leader: bool, fetched_epoch: int | None) -> Wire:
         topics = {name: FetchTopic(topic_id=id) for name, id in self.world.ids.items()}
         for place, offset in self.offsets.items():
+            partition = self.world.partitions[place]
+            leader_epoch = partition.leader_epoch if says_leader else -1
             asked = offset, leader_epoch
             if self.epoch == 0 or self.told.get(place) != asked:
                 topics[place[0]].partitions.append(
@@ -46,7 +50,7 @@ class Asking:
                         fetch_offset=offset,
                         partition_max_bytes=most,
                         current_leader_epoch=leader_epoch,
-                        last_fetched_epoch=fetched_epoch,
+                        last_fetched_epoch=partition.leader_epoch if fetched_epoch is None else fetched_epoch,
                     )
                 )
                 self.told[place] = asked
@@ -79,8 +83,9 @@ class World:
         self.partitions = {
             (name, index): self.replicas.get(name, index) for name, count in TOPICS.items() for index in range(count)
         }
+        self.now_ms = 0
         rules: Any = SimpleNamespace(
-            is_stale=lambda *_: False, now_ms=lambda: 0, may_join=lambda *_: False, max_lag_ms=1
+            is_stale=lambda *_: False, now_ms=lambda: self.now_ms, may_join=lambda *_: False, max_lag_ms=1
         )
         for partition in self.partitions.values():
             partition.replicas = partition.isr = (1, SHORT, READABLE)
@@ -88,15 +93,24 @@ class World:
             partition._rules = rules
             # The high watermark moves when the test says so: the two do not ask at the same moment.
             partition._alone, partition._min_isr = False, 9
-        self.short = 0
-        answer_follower = fetch_api.answer_follower
+        throttle = SimpleNamespace(holds_back=lambda *_: False, sent=lambda *_: None)
+        alone = SimpleNamespace(isr=rules, leader_throttle=throttle, selector=None)
+        monkeypatch.setattr(self.replicas, "replication", alone)
+        self.short = self.brief = 0
+        answer_follower, read_at_end = fetch_api.answer_follower, reads.read_at_end
 
         def counted(*arguments: Any) -> Any:
             answer = answer_follower(*arguments) if arguments[4] == SHORT else None
             self.short += answer is not None
             return answer
 
+        def brief(*arguments: Any) -> Any:
+            result = read_at_end(*arguments) if arguments[2] == SHORT else None
+            self.brief += result is not None
+            return result
+
         monkeypatch.setattr(fetch_api, "answer_follower", counted)
+        monkeypatch.setattr(reads, "read_at_end", brief)
 
     def append(self, chance: Random) -> None:
         (topic, index), partition = chance.choice(list(self.partitions.items()))
@@ -109,6 +123,24 @@ class World:
         if chance.random() < 0.1:
             partition.log.local.advance_log_start(partition.log.high_watermark)
 
+    def begin_epoch(self, chance: Random) -> None:
+        partition = chance.choice(list(self.partitions.values()))
+        partition.leader_epoch += 1
+        partition.log.begin_epoch(partition.leader_epoch)
+        self.replicas.moved(partition)
+
+    def as_if_read_by_classes(self, chance: Random) -> None:
+        """What sessions remember may have come the other way, through the generated classes."""
+        for session in self.node.node.services.fetch_sessions._sessions.values():
+            remembered = chance.choice(list(session._partitions.values()))
+            remembered.request = Remembered(*remembered.request)
+            session._requests = None
+
+    def known(self, asking: Asking) -> list[tuple[int, ...]]:
+        """What the leader knows of a follower."""
+        found = [partition.followers[asking.broker] for partition in self.partitions.values()]
+        return [(each.end_offset, each.log_start_offset, each.caught_up_ms, each._last_fetch_ms) for each in found]
+
     def remembered(self, asking: Asking) -> list[tuple[Any, int, int]]:
         sessions = self.node.node.services.fetch_sessions._sessions
         found = sessions.get(asking.session)
@@ -120,6 +152,7 @@ class World:
 def world(tmp_path, monkeypatch):
     made = World(tmp_path, monkeypatch)
     yield made
+    made.replicas.replication = None
     made.node.close()
 
 
@@ -129,22 +162,28 @@ def test_who_waited_is_answered_the_same_in_both_ways(world: World, seed: int) -
     version = chance.randrange(13, 19)
     both = Asking(world, SHORT, version), Asking(world, READABLE, version)
     for _ in range(300):
-        epochs = chance.choice([0, 0, 0, 0, -1]), chance.choice([0, 0, 0, 0, -1, 5])
+        says_leader, fetched_epoch = chance.random() < 0.8, chance.choice([None, None, None, None, -1, 500])
         most = chance.choice([1 << 20, 1 << 20, 1 << 20, 500])
         # Some before they ask, most of it while they wait, now and then nothing.
         for _ in range(chance.choice([0, 0, 0, 1])):
             world.append(chance)
-        wires = [asking.ask(most, *epochs) for asking in both]
+        world.now_ms += 1
+        wires = [asking.ask(most, says_leader=says_leader, fetched_epoch=fetched_epoch) for asking in both]
         for _ in range(chance.choice([0, 1, 1, 1, 2, 4, 9])):
             world.append(chance)
+        if chance.random() < 0.1:
+            world.begin_epoch(chance)
         world.node.turn_until(lambda wires=wires: all(wire.sent or wire.closed for wire in wires))
         mine, readable = (bytearray(wire.sent[0]) for wire in wires)
         responses = [asking.heard(bytes(answer)) for asking, answer in zip(both, (mine, readable), strict=True)]
         mine[SESSION] = readable[SESSION] = bytes(4)
         assert mine == readable, responses
         assert world.remembered(both[0]) == world.remembered(both[1])
+        assert world.known(both[0]) == world.known(both[1])
         follow(both, responses[1], world)
+        world.as_if_read_by_classes(chance)
     assert world.short > 20
+    assert world.brief > 200
 
 
 def follow(both: tuple[Asking, ...], response: FetchResponse, world: World) -> None:

@@ -81,6 +81,7 @@ class FetchCall:
         broker_epoch: int = NO_BROKER_EPOCH,
         rack: str = "",
         denied: Container[str | Uuid] | None = None,
+        briefly: bool = False,
     ) -> None:
         follower = replica_id >= 0
         self._services = services
@@ -100,6 +101,7 @@ class FetchCall:
             leader_only=follower or version < _READS_FOLLOWERS,
             rack="" if follower else rack,
             denied=denied,
+            briefly=briefly,
         )
 
     def close(self) -> None:
@@ -239,6 +241,7 @@ def raw_fetch(services: Services) -> RawHandler:
             broker_epoch=broker_epoch,
             rack=rack,
             denied=denied,
+            briefly=is_follower,
         )
 
         reads = call.reads
