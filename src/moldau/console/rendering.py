@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -13,13 +14,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from moldau import __version__
 from moldau.console.charts import bar, curve, sparkline
-from moldau.console.views import visible
+from moldau.console.views import hidden, visible
 from moldau.quantities import counted, format_size, format_time
 
 PLACE: Final = Path(__file__).parent
 
 # Stands where a figure is not known.
 UNKNOWN: Final = "\N{EN DASH}"
+
+# A field of many lines as a whole, or the words between two tags: in them, and within tags, < and > are escaped.
+_WORDS: Final = re.compile(r"<textarea[^>]*>[^<]*|>[^<]+")
 
 
 class Templates:
@@ -40,7 +44,16 @@ class Templates:
         )
 
     def render(self, name: str, context: Mapping[str, Any]) -> str:
-        return self._environment.get_template(name).render(context)
+        return _readable(self._environment.get_template(name).render(context))
+
+
+def _readable(page: str) -> str:
+    """The same with pictures for letters that deceive, wherever a person reads: names of groups, clients and users are
+    chosen by anybody. What fields hold, and addresses, stay exact."""
+    pictures = {ord(letter): visible(letter) for letter in set(page) if hidden(letter)}
+    if not pictures:
+        return page
+    return _WORDS.sub(lambda found: found[0].translate(pictures) if found[0].startswith(">") else found[0], page)
 
 
 def _statics() -> dict[str, str]:

@@ -96,7 +96,7 @@ def _read(part: Part, kind: str, schema: AvroSchema | None, framed: bool, most: 
         if not part.cut or error.start < len(data) - 3:
             raise Unreadable(f"byte {error.start} is no UTF-8.") from None
         text = data[: error.start].decode()
-    if any(_hidden(letter) for letter in text[:2000]):
+    if any(hidden(letter) for letter in text[:2000]):
         raise Unreadable("it holds control characters.")
     return visible(text[:most]), len(text) > most
 
@@ -147,10 +147,10 @@ def visible(text: str) -> str:
     """The same with a picture for each character that would be invisible, or that turns the direction of the text."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_picture(letter) if _hidden(letter) else letter for letter in text)
+    return "".join(_picture(letter) if hidden(letter) else letter for letter in text)
 
 
-def _hidden(letter: str) -> bool:
+def hidden(letter: str) -> bool:
     return letter not in "\n\t\r" and unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Co")
 
 

@@ -23,6 +23,7 @@ from moldau.console.links import Links
 from moldau.console.rendering import Templates
 from moldau.console.settings import ConsoleSettings
 from moldau.console.snapshot import Snapshot
+from moldau.console.views import visible
 from moldau.console.watch import Watch
 from moldau.errors import ErrorCode, KafkaError, MoldauError
 from moldau.links.errors import ConnectionFailed, RequestTimedOut
@@ -119,8 +120,8 @@ class Visit:
         return found
 
     def confirmed(self, name: str) -> None:
-        """Refused unless the one who asks has typed the name of the thing."""
-        if self.form("confirm").strip() != name:
+        """Refused unless the one who asks has typed the name of the thing, as it is or as it is shown."""
+        if self.form("confirm").strip() not in (name.strip(), visible(name).strip()):
             raise Refused(f"Nothing was done: to confirm, type {name} exactly as it is written.")
 
     # ------------------------------------------------------------------------------------------------------- answers
