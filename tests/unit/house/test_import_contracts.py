@@ -34,6 +34,9 @@ UPWARD = [
     ("node", "moldau.cli.start"),
     ("client.cluster", "moldau.aio.producer"),
     ("spark.options", "moldau.cli.main"),
+    ("diagnosis.groups", "moldau.supervision.layout"),
+    ("supervision.layout", "moldau.console.browsing"),
+    ("console.browsing", "moldau.cli.main"),
 ]
 SIDEWAYS = [
     ("runtime.reactor", "moldau.config.broker"),
@@ -48,6 +51,8 @@ SIDEWAYS = [
     ("controller.topics", "moldau.replica.partition"),
     ("replica.partition", "moldau.controller.topics"),
     ("coordinator.txn.shard", "moldau.coordinator.group.shard"),
+    ("coordinator.share.shard", "moldau.coordinator.txn.shard"),
+    ("coordinator.group.shard", "moldau.coordinator.share.shard"),
     ("server.connection", "moldau.client.network"),
     ("client.network", "moldau.server.connection"),
     ("links.link", "moldau.timeline.state"),
@@ -71,6 +76,9 @@ FROM_AFAR = [
     ("cli.start", "moldau.replica.manager"),
     ("testing.cluster", "moldau.node"),
     ("testing.cluster", "moldau.client.network"),
+    ("diagnosis.groups", "moldau.coordinator.group.shard"),
+    ("console.browsing", "moldau.server.context"),
+    ("supervision.layout", "moldau.config.broker"),
 ]
 PAST_THE_PORTS = [
     ("server.connection", "moldau.runtime.transport"),
@@ -84,6 +92,9 @@ PAST_THE_PORTS = [
     ("raft.raft_quorum", "moldau.runtime.reactor"),
     ("node", "moldau.runtime.real"),
     ("simulation.disk", "moldau.runtime.disk"),
+    ("server.telemetry.client_metrics", "moldau.runtime.workers"),
+    ("server.share.persister", "moldau.runtime.reactor"),
+    ("coordinator.share.shard", "moldau.moments"),
 ]
 OUTSIDE_WORLD = [
     ("storage.log", "datetime"),
@@ -111,6 +122,9 @@ OUTSIDE_WORLD = [
     ("types", "secrets"),
     ("simulation.network", "socket"),
     ("simulation.loop", "time"),
+    ("server.share.share_partition", "time"),
+    ("security.authorizer", "datetime"),
+    ("quantities", "time"),
 ]
 PACKAGES = [
     ("protocol.wire", "numpy"),
