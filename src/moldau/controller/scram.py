@@ -28,6 +28,7 @@ from moldau.protocol.messages.alter_user_scram_credentials import (
     ScramCredentialUpsertion,
 )
 from moldau.security.scram_credential import FEWEST_ITERATIONS, HASHES, MECHANISMS, MOST_ITERATIONS, ScramCredential
+from moldau.slicing import Work
 from moldau.timeline import SnapshotRegistry, TimelineMap
 
 _LONGEST_SALT: Final = 1024
@@ -44,7 +45,7 @@ class ScramControl:
         self._features = features
         self._credentials: TimelineMap[ScramKey, ScramCredential] = TimelineMap(registry)
 
-    def alter(self, request: AlterUserScramCredentialsRequest) -> Decision[AlterUserScramCredentialsResponse]:
+    def alter(self, request: AlterUserScramCredentialsRequest) -> Work[Decision[AlterUserScramCredentialsResponse]]:
         asked: list[_Named] = [*request.deletions, *request.upsertions]
         check_size(len(asked), "credentials")
         if self._features.metadata_version < SCRAM_SINCE:
@@ -65,11 +66,13 @@ class ScramControl:
                 records[deletion.name].append(credential_removal(key))
             except KafkaError as error:
                 refused.setdefault(deletion.name, error)
+            yield
         for upsertion in request.upsertions:
             try:
                 records[upsertion.name].append(_upserted(upsertion))
             except KafkaError as error:
                 refused.setdefault(upsertion.name, error)
+            yield
         results = [_result(name, refused.get(name)) for name in records]
         written = [record for name, some in records.items() if name not in refused for record in some]
         return Decision(written, AlterUserScramCredentialsResponse(results=results))

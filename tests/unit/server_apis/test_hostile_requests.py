@@ -18,13 +18,31 @@ from moldau import slicing
 from moldau.errors import ErrorCode
 from moldau.protocol import slices
 from moldau.protocol.api import ApiKey
+from moldau.protocol.message import Message
 from moldau.protocol.messages import share_acknowledge as acknowledgements
 from moldau.protocol.messages import share_fetch as shares
+from moldau.protocol.messages.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestTopic,
+)
+from moldau.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+)
+from moldau.protocol.messages.delete_share_group_offsets import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsRequestTopic,
+)
 from moldau.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResponse,
 )
+from moldau.protocol.messages.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+)
+from moldau.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
 from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from moldau.protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -238,6 +256,50 @@ def test_a_share_session_of_very_many_partitions_is_begun_changed_and_told_of_in
         node.send(wire, request_frame(request, 2))
         node.turn_until(lambda: bool(wire.sent))
         assert node.node.slicer.slices - before > times * count
+
+
+ABSENT = [f"absent-{number:05d}" for number in range(3000)]
+# With how many slices an element takes at least: reading the requests and writing the answers have theirs as well.
+ONE_BY_ONE: list[tuple[Message, float]] = [
+    (DescribeUserScramCredentialsRequest(users=[UserName(name=name) for name in ABSENT]), 4),
+    (
+        AlterUserScramCredentialsRequest(
+            deletions=[ScramCredentialDeletion(name=name, mechanism=1) for name in ABSENT]
+        ),
+        0.5,
+    ),
+    (
+        DescribeShareGroupOffsetsRequest(
+            groups=[DescribeShareGroupOffsetsRequestGroup(group_id=name, topics=None) for name in ABSENT]
+        ),
+        4.5,
+    ),
+    (
+        AlterShareGroupOffsetsRequest(
+            group_id="g", topics=[AlterShareGroupOffsetsRequestTopic(topic_name=name) for name in ABSENT]
+        ),
+        2.5,
+    ),
+    (
+        DeleteShareGroupOffsetsRequest(
+            group_id="g", topics=[DeleteShareGroupOffsetsRequestTopic(topic_name=name) for name in ABSENT]
+        ),
+        0.5,
+    ),
+]
+
+
+@pytest.mark.parametrize(("request_", "slices_each"), ONE_BY_ONE, ids=[type(each).__name__ for each, _ in ONE_BY_ONE])
+def test_what_is_decided_of_each_element_is_decided_in_slices(
+    node: InProcessNode, monkeypatch: pytest.MonkeyPatch, request_: Message, slices_each: float
+) -> None:
+    monkeypatch.setattr(slicing, "SLICE_SECONDS", 0)
+    monkeypatch.setattr(slicing, "FIRST_SLICE_SECONDS", 0)
+    before, wire = node.node.slicer.slices, Wire()
+    node.send(wire, request_frame(request_, request_.MAX_VERSION))
+    node.turn_until(lambda: bool(wire.sent) and not len(node.node.slicer))
+    assert wire.closed is None
+    assert node.node.slicer.slices - before > slices_each * len(ABSENT)
 
 
 def test_what_was_asked_for_in_a_large_request_is_let_go_in_slices_though_it_was_refused(

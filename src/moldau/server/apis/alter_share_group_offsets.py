@@ -17,6 +17,7 @@ from moldau.security.acl import Operation
 from moldau.server.authorization import GROUP, TOPIC, Denied, refusal, require
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.parts import Parts
 
 
 def alter_share_group_offsets(
@@ -59,5 +60,7 @@ ALTER_SHARE_GROUP_OFFSETS: Final = Api(
     AlterShareGroupOffsetsRequest,
     alter_share_group_offsets,
     error_response,
-    most_elements=100_000,
+    # Each part writes down all of what the group has a state for.
+    parts=(Parts(("topics", "partitions"), ("responses", "partitions"), size=2000),),
+    most_elements=50_000,
 )

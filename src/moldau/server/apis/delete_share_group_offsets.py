@@ -16,6 +16,7 @@ from moldau.security.acl import Operation
 from moldau.server.authorization import GROUP, TOPIC, Denied, refusal, require
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.parts import Parts
 
 
 def delete_share_group_offsets(
@@ -52,5 +53,7 @@ DELETE_SHARE_GROUP_OFFSETS: Final = Api(
     DeleteShareGroupOffsetsRequest,
     delete_share_group_offsets,
     error_response,
-    most_elements=100_000,
+    # Each part writes down all of what the group has a state for.
+    parts=(Parts(("topics",), ("responses",), size=2000),),
+    most_elements=50_000,
 )

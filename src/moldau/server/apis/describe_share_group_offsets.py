@@ -19,6 +19,7 @@ from moldau.security.acl import Operation
 from moldau.server.authorization import GROUP, TOPIC, Denied, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.server.parts import Parts
 from moldau.slicing import Work
 from moldau.types import NO_OFFSET
 
@@ -96,5 +97,6 @@ DESCRIBE_SHARE_GROUP_OFFSETS: Final = Api(
     DescribeShareGroupOffsetsRequest,
     describe_share_group_offsets,
     error_response,
+    parts=(Parts(("groups", "topics", "partitions"), ("groups", "topics", "partitions"), size=500),),
     most_elements=100_000,
 )

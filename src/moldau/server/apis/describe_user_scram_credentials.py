@@ -3,7 +3,6 @@ iterations (KIP-554). Salts and keys are never told; version 0 only."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from moldau.errors import ErrorCode, KafkaError
@@ -18,41 +17,43 @@ from moldau.security.acl import Operation
 from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.slicing import Work, in_order, pieces
 
 
 def describe_user_scram_credentials(
     context: RequestContext, request: DescribeUserScramCredentialsRequest
-) -> DescribeUserScramCredentialsResponse:
+) -> Work[DescribeUserScramCredentialsResponse]:
     require_cluster(context, Operation.DESCRIBE)
-    known: dict[str, list[CredentialInfo]] = {}
-    for (mechanism, user), credential in sorted(
-        context.services.metadata.image.scram.items(), key=lambda item: (item[0].user, item[0].mechanism)
-    ):
-        known.setdefault(user, []).append(CredentialInfo(mechanism=mechanism, iterations=credential.iterations))
-    # Nobody named means everybody.
-    asked = [row.name for row in request.users or ()] or list(known)
-    return DescribeUserScramCredentialsResponse(error_message=None, results=list(_results(asked, known)))
-
-
-def _results(asked: list[str], known: dict[str, list[CredentialInfo]]) -> Iterator[DescribeUserScramCredentialsResult]:
+    known: dict[str, list[tuple[int, int]]] = {}
+    for some in pieces(context.services.metadata.image.scram.items()):
+        for (mechanism, user), credential in some:
+            known.setdefault(user, []).append((mechanism, credential.iterations))
+        yield
     times: dict[str, int] = {}
-    for user in asked:
-        times[user] = times.get(user, 0) + 1
-    for user, count in times.items():
-        if count > 1:
-            yield _refused(
-                user,
-                ErrorCode.DUPLICATE_RESOURCE,
-                f"Cannot describe SCRAM credentials for the same user twice in a single request: {user}",
-            )
-        elif user not in known:
-            yield _refused(
-                user,
-                ErrorCode.RESOURCE_NOT_FOUND,
-                f"Attempt to describe a user credential that does not exist: {user}",
-            )
-        else:
-            yield DescribeUserScramCredentialsResult(user=user, error_message=None, credential_infos=known[user])
+    for row in request.users or ():
+        times[row.name] = times.get(row.name, 0) + 1
+        yield
+    response = DescribeUserScramCredentialsResponse(error_message=None)
+    # Nobody named means everybody.
+    for user in times or (yield from in_order(known)):
+        response.results.append(_result(user, times.get(user, 1), known.get(user)))
+        yield
+    return response
+
+
+def _result(user: str, times: int, known: list[tuple[int, int]] | None) -> DescribeUserScramCredentialsResult:
+    if times > 1:
+        return _refused(
+            user,
+            ErrorCode.DUPLICATE_RESOURCE,
+            f"Cannot describe SCRAM credentials for the same user twice in a single request: {user}",
+        )
+    if known is None:
+        return _refused(
+            user, ErrorCode.RESOURCE_NOT_FOUND, f"Attempt to describe a user credential that does not exist: {user}"
+        )
+    infos = [CredentialInfo(mechanism=mechanism, iterations=iterations) for mechanism, iterations in sorted(known)]
+    return DescribeUserScramCredentialsResult(user=user, error_message=None, credential_infos=infos)
 
 
 def _refused(user: str, code: ErrorCode, message: str) -> DescribeUserScramCredentialsResult:
