@@ -39,16 +39,19 @@ class Strays:
     def told_apart(self, one: Log, other: Log) -> tuple[Log, Log]:
         """The log that counts, and the stray: its topic was deleted and created again while a directory was offline.
 
-        Should that one be deleted too by now, either is as good. LogDirError if nobody can tell which of the two it is.
+        Should that one be deleted too by now, either is as good. So it is if the topic was created again without a
+        replica here, or is yet another one by now: then neither counts, and whoever asks for the topic's own log will
+        find it out. LogDirError if nobody can tell which of the two it is.
         """
         if other.topic_id in self.deleted_topics:
             return one, other
         if one.topic_id in self.deleted_topics:
             return other, one
         wanted = self.topic_id(one.topic_partition.topic)
-        if wanted is None or (one.topic_id == wanted) == (other.topic_id == wanted):
+        ids = {one.topic_id, other.topic_id}
+        if len(ids) == 1 or (None in ids and wanted not in ids - {None}):
             raise LogDirError(
                 f"{one.topic_partition} has a log in {other.directory.path} and another in {one.directory.path}; "
                 "remove the older one."
             )
-        return (one, other) if one.topic_id == wanted else (other, one)
+        return (one, other) if other.topic_id != wanted else (other, one)

@@ -160,6 +160,22 @@ def test_two_logs_of_topics_that_are_both_deleted(tmp_path, dirs, reverse):
     node.close()
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_two_logs_of_a_topic_that_is_a_third_one_by_now(tmp_path, dirs, reverse):
+    """It was deleted and created twice while directories were away, and nothing tells of the first time any more."""
+    homes = recreated_while_offline(tmp_path, dirs)
+    for number, home in enumerate(homes):
+        (Path(home) / "orders-0" / "partition.metadata").write_text(f"version: 0\ntopic_id: {'BC'[number] * 21}A\n")
+    if reverse:
+        dirs["log.dirs"] = ",".join(reversed(dirs["log.dirs"].split(",")))
+    node = InProcessNode(tmp_path, compiled=True, settings=dirs)
+    assert node.node.failure is None
+    turns(node, lambda: not node.node.logs.retirement._names)
+    assert values_of(node.node.replicas.get("orders", 0).log) == []
+    assert sorted(mark for home in homes for mark in logs_in(home)) == ["", "stray", "stray"]
+    node.close()
+
+
 def test_the_old_log_does_not_make_room_for_an_empty_one_while_the_new_one_is_offline(tmp_path, dirs):
     _, new_home = recreated_while_offline(tmp_path, dirs)
     shutil.move(new_home, f"{new_home}.away")
