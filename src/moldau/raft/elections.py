@@ -216,14 +216,14 @@ class Elections:
 
     def _poll_resigned(self, role: Resigned) -> None:
         member = self._member
+        if not member.may_stand and (role.deadline <= member.now or not role.unacknowledged):
+            # A leader that was voted out, and all that vote know. In its old epoch it would be told that it leads.
+            member.become_unattached(member.epoch + 1)
+            return
         if role.deadline <= member.now:
-            if member.may_stand:
-                member.become_prospective()
-                self.count()
-                self.poll()
-            else:
-                # A leader that was voted out. In its old epoch it would be told that it leads.
-                member.become_unattached(member.epoch + 1)
+            member.become_prospective()
+            self.count()
+            self.poll()
             return
         endpoints = member.local.endpoints
         for node_id in sorted(role.unacknowledged):

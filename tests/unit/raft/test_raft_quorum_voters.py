@@ -81,6 +81,20 @@ def test_a_voter_is_added_and_another_removed(members: Members) -> None:
     assert _voters(members.start(4)) == left
 
 
+def test_a_leader_whose_vote_is_taken_away_follows_the_next_one_at_once(members: Members) -> None:
+    """Its broker goes on, and would be taken for dead if it did not ask for the log soon."""
+    members.start_all()
+    leader = members.write("a")
+    remove = remove_raft_voter.RemoveRaftVoterRequest(
+        cluster_id=CLUSTER, voter_id=leader.node_id, voter_directory_id=members.directory_id(leader.node_id)
+    )
+    assert _outcome(members, leader.handle(remove, 0)) == [0]
+    others = [quorum for id, quorum in members.quorums.items() if id != leader.node_id]
+    members.pass_time(5, lambda: any(quorum.leader_id == quorum.node_id for quorum in others))
+    # Nothing like the second or two for which a leader that resigned keeps out of elections.
+    members.pass_time(0.5, lambda: leader.leader_id in [quorum.node_id for quorum in others])
+
+
 def test_epochs_begin_as_kafka_reads_it(members: Members) -> None:
     """Its nodes decode the first record of an epoch as version 0, whatever the record says of itself."""
     members.start_all()
