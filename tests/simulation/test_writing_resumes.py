@@ -129,3 +129,16 @@ def test_writing_resumes(fault: str) -> None:
         world.run_for(WATCHED)
         load.end(world)
         assert 0 < load.longest < LONGEST, f"nothing was written for {load.longest:.2f} s"
+
+
+def test_a_controller_whose_disk_is_full_lets_another_lead() -> None:
+    """Only that of its metadata, where nothing else is written that would end it."""
+    with three_nodes(1) as (world, machines):
+        controller = leader(machines)
+        controller.expects_failure = True
+        controller.disk.fail(errno.ENOSPC, "write", path="/data/__cluster_metadata-0")
+        client = SimulatedClient(world.process("client"), [(machine.host, 9092) for machine in machines], "admin")
+        began = world.clock.monotonic()
+        client.run(_creating(TOPIC, 2, {}))
+        assert world.clock.monotonic() - began < LONGEST
+        assert leader(machines) is not controller

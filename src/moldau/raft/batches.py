@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from moldau.errors import ProtocolError
+from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.metadata.committed import CommittedBatch
 from moldau.metadata.records import VersionedRecord, decode_record, encode_record
 from moldau.protocol.message import Message
@@ -29,6 +29,16 @@ def metadata_batch(records: Sequence[VersionedRecord], base_offset: int, epoch: 
     builder = BatchBuilder()
     builder.extend((timestamp, None, encode_record(record), ()) for record in records)
     return builder.build(base_offset=base_offset, partition_leader_epoch=epoch)
+
+
+def change_batch(records: Sequence[VersionedRecord], base_offset: int, epoch: int, timestamp: int) -> bytes:
+    """The same for what is decided at once; KafkaError if that is too much."""
+    batch = metadata_batch(records, base_offset, epoch, timestamp)
+    if len(batch) > MAX_BATCH_BYTES:
+        raise KafkaError(
+            ErrorCode.POLICY_VIOLATION, f"The change has {len(batch)} bytes; at most {MAX_BATCH_BYTES} are allowed."
+        )
+    return batch
 
 
 def control_batch(records: Sequence[ControlRecord], base_offset: int, epoch: int, timestamp: int) -> bytes:

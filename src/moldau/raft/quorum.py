@@ -59,8 +59,8 @@ class MetadataQuorum(Protocol):
     def append(self, epoch: int, records: Sequence[VersionedRecord]) -> int:
         """One batch, all or nothing; its last offset. It is committed when `on_commit` says so.
 
-        KafkaError(NOT_CONTROLLER) if this node does not lead in `epoch`; StorageError if it could not be written, and
-        then it is as if it had not been tried.
+        KafkaError(NOT_CONTROLLER) if this node does not lead in `epoch`, or could not write it and leaves it to others;
+        StorageError if there are no others. Then it is as if it had not been tried.
         """
         ...
 

@@ -24,7 +24,7 @@ from moldau.links.peers import PeerPort
 from moldau.metadata.committed import CommittedBatch
 from moldau.metadata.records import VersionedRecord
 from moldau.protocol.message import Message
-from moldau.raft.batches import MAX_BATCH_BYTES, control_batch, metadata_batch
+from moldau.raft.batches import change_batch, control_batch
 from moldau.raft.correspondence import Correspondence
 from moldau.raft.delivery import Delivery
 from moldau.raft.description import describe
@@ -207,12 +207,15 @@ class RaftQuorum:
         if machine is None or not machine.leads(epoch):
             raise KafkaError(ErrorCode.NOT_CONTROLLER)
         base, now = self.end_offset, self._clock.now_ms()
-        batch = metadata_batch(records, base, epoch, now)
-        if len(batch) > MAX_BATCH_BYTES:
-            raise KafkaError(
-                ErrorCode.POLICY_VIOLATION, f"The change has {len(batch)} bytes; at most {MAX_BATCH_BYTES} are allowed."
-            )
-        last = self._log.append_as_leader(batch, epoch)
+        batch = change_batch(records, base, epoch, now)
+        try:
+            last = self._log.append_as_leader(batch, epoch)
+        except KafkaError as error:
+            if len(machine.member.voters) == 1:
+                raise
+            logger.error("the metadata log cannot be written, so another controller is to lead: %s", error)
+            self._later(lambda machine: machine.resign(epoch, self._now()))
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, str(error)) from error
         self.bytes_since_snapshot += len(batch)
         self._delivery.appended(CommittedBatch(base, last, epoch, now, [record.message for record in records]))
         self._run(machine.appended(self._now()))
@@ -353,8 +356,6 @@ class RaftQuorum:
             self._timer.cancel()
         self._timer_at = deadline
         self._timer = self._loop.call_later(max(0.0, deadline - self._now()), self._tick)
-
-    # ------------------------------------------------------------------------------------------------------------ disk
 
     def _persist(self, effect: Persist) -> None:
         if self._workers is None or self._is_starting:
