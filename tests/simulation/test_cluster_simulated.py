@@ -18,6 +18,7 @@ SHORT = Form(nodes=3, requests=40, faults=6)
 LONG = Form(nodes=3, minutes=30)
 CHANGING = Form(nodes=3, requests=40, faults=6, changing_voters=True)
 SHARED = Form(nodes=3, requests=40, faults=6, share_group=True)
+FAILING = Form(nodes=3, requests=40, faults=6, failing_disks=True)
 
 # Seeds that failed once, by what was wrong.
 FAILED_ONCE = {
@@ -78,6 +79,11 @@ def test_share_groups_survive_faults() -> None:
     run_clusters(range(1, 4), form=SHARED)
 
 
+def test_clusters_survive_failing_disks() -> None:
+    """The second seed has a topic of three lives, and a disk with each of the first two."""
+    run_clusters(range(1, 6), form=FAILING)
+
+
 @pytest.mark.parametrize("form", [SHORT, SHARED, Form(nodes=3, minutes=5)], ids=str)
 def test_one_seed_is_one_story(form: Form) -> None:
     told: list[str] = []
@@ -113,3 +119,10 @@ def test_many_share_groups_survive_faults(tell: Callable[[str], None]) -> None:
     first = int(os.environ.get("MOLDAU_SEED", str(time.time_ns() // 1_000_000)))
     tell(f"seeds from {first} on")
     run_clusters(range(first, first + 300), tell, SHARED)
+
+
+@pytest.mark.long
+def test_many_clusters_survive_failing_disks(tell: Callable[[str], None]) -> None:
+    first = int(os.environ.get("MOLDAU_SEED", str(time.time_ns() // 1_000_000)))
+    tell(f"seeds from {first} on")
+    run_clusters(range(first, first + 300), tell, FAILING)

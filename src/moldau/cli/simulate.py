@@ -50,6 +50,9 @@ def configure(parser: ArgumentParser) -> None:
         "--changing-voters", action="store_true", help="who votes stands in the metadata log, and changes meanwhile"
     )
     parser.add_argument("--share-group", action="store_true", help="members of a share group read beside the others")
+    parser.add_argument(
+        "--failing-disks", action="store_true", help="nodes have two disks each, and disks fail or become slow, too"
+    )
     parser.add_argument("--results", type=Path, metavar="FILE", help="note every outcome there, and go on from there")
     parser.add_argument("--processes", type=int, default=1, metavar="N", help="side by side, with --results")
     parser.add_argument("--log", default="off", metavar="LEVEL", help="show the nodes' log from this level on")
@@ -70,6 +73,7 @@ def run(options: Namespace) -> None:
         options.minutes,
         options.changing_voters,
         options.share_group,
+        options.failing_disks,
     )
     if options.results is not None:
         _run_campaign(form, options.seeds, options.results, options.processes)

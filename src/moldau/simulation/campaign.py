@@ -44,6 +44,7 @@ class Form:
     minutes: float = 0.0
     changing_voters: bool = False
     share_group: bool = False
+    failing_disks: bool = False
 
     def run(self, seed: int) -> ClusterReport:
         return run_cluster(
@@ -54,6 +55,7 @@ class Form:
             minutes=self.minutes,
             changing_voters=self.changing_voters,
             share_group=self.share_group,
+            failing_disks=self.failing_disks,
         )
 
     def repeat_command(self, seed: int) -> str:
@@ -62,8 +64,12 @@ class Form:
 
     def __str__(self) -> str:
         size = f"--minutes {self.minutes:g}" if self.minutes else f"--requests {self.requests} --faults {self.faults}"
-        flags = (" --changing-voters" if self.changing_voters else "") + (" --share-group" if self.share_group else "")
-        return f"--nodes {self.nodes} {size}{flags}"
+        also = {
+            " --changing-voters": self.changing_voters,
+            " --share-group": self.share_group,
+            " --failing-disks": self.failing_disks,
+        }
+        return f"--nodes {self.nodes} {size}" + "".join(option for option, is_on in also.items() if is_on)
 
 
 class Campaign:

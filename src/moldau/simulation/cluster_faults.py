@@ -32,7 +32,12 @@ _LONGEST_WAIT_US: Final = 5_000_000
 _BEFORE_SPELL: Final = 2.0
 _AFTER_SPELL: Final = 5.0
 # What a controller cannot tell from a loss of records.
-_UNCLEAN: Final = frozenset({"kill", "kill all", "wrong clock", "kill a leader alone", "kill a voter"})
+_UNCLEAN: Final = frozenset({"kill", "kill all", "wrong clock", "kill a leader alone", "kill a voter", "failing disk"})
+# Of a disk that fails, which operations do.
+_FAILING: Final = (("write",), ("sync",), ("write", "sync", "create", "rename", "truncate"), ("read",))
+# The log directories of a node whose disks may fail. Without the first, which has the metadata, it ends.
+FIRST_DISK: Final = "/data"
+SECOND_DISK: Final = "/second"
 
 
 class Faults:
@@ -81,6 +86,8 @@ class Faults:
             "slow network": self._slow_network,
             "dropped connections": self._drop_connections,
             "full disk": self._full_disk,
+            "failing disk": self._failing_disk,
+            "slow disk": self._slow_disk,
             "wrong clock": self._wrong_clock,
             "cut replication": self._cut_replication,
             "cut from controllers": self._cut_from_controllers,
@@ -269,6 +276,31 @@ class Faults:
             machine.expects_failure = False
 
         self._later((0.2, 4.0), room_again)
+
+    def _failing_disk(self) -> None:
+        """One of two: what lies there is led by others, until the disk is well and the node has been restarted."""
+        machine = self._some()
+        disk = machine.disk
+        place = SECOND_DISK if self._chance.happens(0.75) else FIRST_DISK
+        disk.fail(errno.EIO, *self._chance.choice(_FAILING), path=place)
+        machine.expects_failure = True
+
+        def mended() -> None:
+            disk.heal()
+            if machine.has_ended or not machine.is_serving:
+                machine.kill()
+                machine.start()
+            else:
+                machine.stop()
+                self._later(self._weather.stop, lambda: self._restart(machine))
+            machine.expects_failure = False
+
+        self._later((0.2, 6.0), mended)
+
+    def _slow_disk(self) -> None:
+        machine = self._some()
+        machine.slow_disk(True)
+        self._later(self._weather.fault, lambda: machine.slow_disk(False))
 
     def _wrong_clock(self) -> None:
         machine = self._some()

@@ -25,10 +25,10 @@ from moldau.simulation.changing_voters import FAULT as TAKE_VOTE
 from moldau.simulation.changing_voters import VoterChanges, changing, formatting
 from moldau.simulation.client import SimulatedClient
 from moldau.simulation.cluster_aim import Aim
-from moldau.simulation.cluster_faults import Faults
+from moldau.simulation.cluster_faults import FIRST_DISK, SECOND_DISK, Faults
 from moldau.simulation.cluster_topics import creating, deleting
 from moldau.simulation.cluster_watch import Watch
-from moldau.simulation.cluster_weather import Weather, draw_weather
+from moldau.simulation.cluster_weather import FAILING_DISKS, Weather, draw_weather
 from moldau.simulation.copier import Copier
 from moldau.simulation.ledger import Broken, Ledger
 from moldau.simulation.loop import Stuck
@@ -105,12 +105,17 @@ class ClusterScenario:
         weather: str | None = None,
         changing_voters: bool = False,
         share_group: bool = False,
+        failing_disks: bool = False,
     ) -> None:
         self._world = world
         self._chance = world.chance.fork("scenario")
         self._weather = draw_weather(self._chance.fork("weather"), nodes, weather, minutes * 60)
         if changing_voters:
             self._weather = replace(self._weather, kinds=(*self._weather.kinds, TAKE_VOTE, TAKE_VOTE))
+        if failing_disks:
+            weather_settings = {**self._weather.settings, "log.dirs": f"{FIRST_DISK},{SECOND_DISK}"}
+            kinds = (*self._weather.kinds, *FAILING_DISKS)
+            self._weather = replace(self._weather, kinds=kinds, settings=weather_settings)
         self._machines = [self._machine(number, changing_voters) for number in range(1, self._weather.nodes + 1)]
         self._watch = Watch(self._machines)
         self._client_process = world.process("client")
@@ -361,10 +366,11 @@ def run_cluster(
     weather: str | None = None,
     changing_voters: bool = False,
     share_group: bool = False,
+    failing_disks: bool = False,
 ) -> ClusterReport:
     """`minutes` makes it last so long, whatever the requests and faults. `weather` names one; without a name the seed
     chooses. With `changing_voters` who votes stands in the metadata log and changes; with `share_group` members of one
-    read beside the others."""
+    read beside the others; with `failing_disks` every node has two, which fail one at a time."""
     with World(seed) as world:
         scenario = ClusterScenario(
             world,
@@ -375,5 +381,6 @@ def run_cluster(
             weather=weather,
             changing_voters=changing_voters,
             share_group=share_group,
+            failing_disks=failing_disks,
         )
         return scenario.run()

@@ -45,6 +45,8 @@ _AIMED: Final = (
     "elect preferred",
     "reassign",
 )
+# With disks that fail, besides.
+FAILING_DISKS: Final = ("failing disk", "failing disk", "slow disk")
 # How many kinds a dense one has of each.
 _SOME_MACHINES: Final = 3
 _SOME_AIMED: Final = 3

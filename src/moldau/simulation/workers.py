@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 _USUAL_US: Final = 3_000
 _SLOW_US: Final = 60_000
+# Of a disk that is overloaded, or about to fail.
+_VERY_SLOW_US: Final = 2_000_000
 
 
 class SimulatedWorkers:
@@ -25,6 +27,8 @@ class SimulatedWorkers:
         self._closed = False
         # They take no time, and nobody looks.
         self.load = WorkersLoad()
+        # Whether what they do for the disk takes very long.
+        self.is_slow = False
 
     def submit(self, job: Callable[[], T], done: Callable[[T | None, BaseException | None], None]) -> None:
         if self._closed:
@@ -40,6 +44,8 @@ class SimulatedWorkers:
             self._loop.call_after_us(self._chance.between(0, 200), lambda: done(result, error))
 
         longest = _SLOW_US if self._chance.happens(0.05) else _USUAL_US
+        if self.is_slow:
+            longest = _VERY_SLOW_US
         self._loop.call_after_us(self._chance.between(20, longest), run)
 
     def close(self) -> None:

@@ -138,6 +138,7 @@ class Machine:
         # What is done to a node before it starts, such as to watch it.
         self.prepare: Callable[[Node], None] = lambda node: None
         self.disk = self._new_disk()
+        self._has_slow_disk = False
         self.runtime: SimulatedRuntime | None = None
         self.node: Node | None = None
         self.is_serving = False
@@ -159,7 +160,8 @@ class Machine:
                 # Made by whoever set the machine up, long ago.
                 disk.make_directories(directory)
                 disk.sync_directory("/")
-                directory_id = self._world.chance.fork(f"{name}/id").bytes(16)
+                first = directory == self.settings["log.dirs"].split(",")[0]
+                directory_id = self._world.chance.fork(f"{name}/id" if first else f"{name}/id{directory}").bytes(16)
                 meta = MetaProperties(self._cluster_id, int(self.settings["node.id"]), directory_id)
                 write_meta_properties(disk, directory, meta)
         return disk
@@ -195,6 +197,7 @@ class Machine:
         self._died()
         runtime = self.runtime = self._world.process(self.host, self.disk, self.ahead_ms)
         runtime.loop.on_power_cut = self._power_is_gone
+        runtime.workers.is_slow = self._has_slow_disk
         self.lives += 1
         self._failure = None
         # As a step of the world, because the power may go at any point of it.
@@ -240,6 +243,12 @@ class Machine:
     def go_on(self) -> None:
         if self.runtime is not None and self.runtime.loop.paused:
             self.runtime.loop.go_on()
+
+    def slow_disk(self, slow: bool) -> None:
+        """Whether whatever waits for the disk takes very long."""
+        self._has_slow_disk = slow
+        if self.runtime is not None:
+            self.runtime.workers.is_slow = slow
 
     def stop(self) -> None:
         """A clean stop; `is_running` tells when it is over."""
