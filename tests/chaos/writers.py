@@ -20,7 +20,7 @@ from moldau.client.producing import deliver, init_producer_id
 from moldau.errors import KafkaError, MoldauError
 from moldau.protocol.records import BatchBuilder, Compression
 from moldau.simulation.ledger import Ledger
-from moldau.types import TopicPartition
+from moldau.types import NO_OFFSET, TopicPartition
 
 CODECS = (Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ4, Compression.ZSTD)
 LARGEST = 400
@@ -145,7 +145,9 @@ class ConfluentWriter(Writer):
     def _acknowledged(self, error: Any, message: Any) -> None:
         if error is None:
             where = TopicPartition(message.topic(), message.partition())
-            self._ledger.partition(where).acknowledge([message.value()], message.offset())
+            # Of one that was sent again, and is older than the leader remembers, nobody says where it is.
+            offset = NO_OFFSET if message.offset() is None else message.offset()
+            self._ledger.partition(where).acknowledge([message.value()], offset)
         elif not error.retriable():
             self.failure = KafkaException(error)
 

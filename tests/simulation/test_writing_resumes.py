@@ -10,7 +10,7 @@ import pytest
 from test_silent_nodes import cut_off, leader, three_nodes
 
 from moldau.simulation.client import SimulatedClient
-from moldau.simulation.cluster_scenario import _creating
+from moldau.simulation.cluster_topics import creating
 from moldau.simulation.ledger import Ledger
 from moldau.simulation.workload import Producer, Rhythm
 from moldau.simulation.world import Machine, World
@@ -36,7 +36,7 @@ class Load:
         self.machines = machines
         process = world.process("client")
         bootstrap = [(machine.host, 9092) for machine in machines]
-        SimulatedClient(process, bootstrap, "admin").run(_creating(TOPIC, len(PARTITIONS), {}))
+        SimulatedClient(process, bootstrap, "admin").run(creating(TOPIC, len(PARTITIONS), {}))
         self._acknowledged = dict.fromkeys(PARTITIONS, world.clock.monotonic())
         self.longest = 0.0
         self._writing = []
@@ -139,6 +139,6 @@ def test_a_controller_whose_disk_is_full_lets_another_lead() -> None:
         controller.disk.fail(errno.ENOSPC, "write", path="/data/__cluster_metadata-0")
         client = SimulatedClient(world.process("client"), [(machine.host, 9092) for machine in machines], "admin")
         began = world.clock.monotonic()
-        client.run(_creating(TOPIC, 2, {}))
+        client.run(creating(TOPIC, 2, {}))
         assert world.clock.monotonic() - began < LONGEST
         assert leader(machines) is not controller
