@@ -152,7 +152,7 @@ def chosen_rows(options: argparse.Namespace, with_kafka: bool, results: Results)
 def write(results: Results, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     results.write(directory / "results.json")
-    text = markdown(results)
+    text = markdown(results, flames=(directory / "flames").is_dir())
     (directory / "README.md").write_text(text)
     (directory / "index.html").write_text(page(results))
     print(text)

@@ -8,7 +8,7 @@ from bench.standing import OURS, RowStanding, beside_others, main_peer, remarks,
 INTRODUCTION = """# Measured beside the peers
 
 Written by `{command}`; the numbers of every repetition are in [results.json](results.json), the charts in
-[index.html](index.html).
+[index.html](index.html).{flames}
 
 Everybody is warmed until the rate of {windows} windows in a row is the same to within {tolerance} %, a Java machine for
 a minute at least, and once more at the beginning of every row. Loads last {seconds} s and are repeated {repetitions}
@@ -30,11 +30,16 @@ record of confluent-kafka (acks=all, idempotent, otherwise its defaults) waits f
 """
 
 
-def markdown(results: Results) -> str:
+FLAMES = "\nWhere the time of the rows goes that were lost once is drawn in [flames](flames/README.md)."
+
+
+def markdown(results: Results, *, flames: bool = False) -> str:
+    """`flames` says that there are graphs of the rows beside the page."""
     about = results.about
     parts = [
         INTRODUCTION.format(
             command=command(results),
+            flames=FLAMES if flames else "",
             repetitions=about.get("repetitions", "?"),
             seconds=about.get("seconds per load", "?"),
             windows=about.get("steady windows", "?"),

@@ -12,6 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+# Where the page says which rows are older than it is.
+EARLIER = "rows measured earlier"
+
 
 class Metric(NamedTuple):
     name: str
@@ -61,6 +64,7 @@ class Results:
         self.measurements: list[Measurement] = []
         self.reasons: dict[tuple[str, str], str] = {}  # by row and contender: why there is no number
         self.remarks: dict[tuple[str, str], str] = {}  # by row and contender: what to know of its numbers
+        self.earlier: dict[str, str] = {}  # by row, if it comes from another run than the rest: its day and commit
         self.unanswered: set[tuple[str, str]] = set()  # by row and contender: asked once, and once is enough
         self._index: dict[tuple[str, str], Measurement] = {}
 
@@ -105,7 +109,8 @@ class Results:
         ]
         failures = [{"row": row, "contender": name, "why": why} for (row, name), why in self.reasons.items()]
         remarks = [{"row": row, "contender": name, "what": what} for (row, name), what in self.remarks.items()]
-        return {"machine": self.about, "measurements": found, "failures": failures, "remarks": remarks}
+        more = {"earlier": self.earlier} if self.earlier else {}
+        return {"machine": self.about, "measurements": found, "failures": failures, "remarks": remarks, **more}
 
     def merge_json(self, data: dict[str, Any], chapter: str = "") -> None:
         """Takes over what another program measured, in the same form; `chapter` for those that name none."""
@@ -118,6 +123,7 @@ class Results:
             self.reasons[each["row"], each["contender"]] = each["why"]
         for each in data.get("remarks", []):
             self.remarks[each["row"], each["contender"]] = each["what"]
+        self.earlier.update(data.get("earlier", {}))
 
     def rows(self, measurements: Iterable[Measurement]) -> dict[str, list[Measurement]]:
         """Their metrics by row, in the order the rows were measured."""
@@ -127,14 +133,28 @@ class Results:
         return found
 
     def measured_again(self, newer: Results) -> None:
-        """Takes over the rows of a later run in the place of what was known of them."""
+        """Takes over the rows of a later run in the place of its own, and notes from which day the others are."""
         titles = {each.row for each in newer.measurements} | {row for row, _ in newer.reasons}
         self.measurements = [each for each in self.measurements if each.row not in titles]
         self._index = {key: each for key, each in self._index.items() if key[0] not in titles}
         for known in (self.reasons, self.remarks):
             for key in [key for key in known if key[0] in titles]:
                 del known[key]
+        left = dict.fromkeys(each.row for each in self.measurements)
+        told = {row: self.earlier.get(row, self._when) for row in left} | newer.earlier
+        self.earlier = {row: when for row, when in told.items() if when != newer._when}
+        self.about = {name: value for name, value in self.about.items() if name.endswith("warmed for")} | newer.about
+        if self.earlier:
+            self.about[EARLIER] = "; ".join(
+                f"{when}: {' / '.join(row for row, each in self.earlier.items() if each == when)}"
+                for when in dict.fromkeys(self.earlier.values())
+            )
         self.merge_json(newer.to_json())
+
+    @property
+    def _when(self) -> str:
+        """Of one day and one commit is one run, in however many parts."""
+        return f"{str(self.about.get('date', '?'))[:10]}, commit {self.about.get('commit', '?')}"
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Results:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from bench.results import Metric, Results, number, percentile
+from bench.results import EARLIER, Metric, Results, number, percentile
 
 RATE = Metric("MB/s", "MB/s")
 LATENCY = Metric("p99", "us", more_is_better=False)
@@ -65,6 +65,27 @@ def test_rows_that_were_measured_again_take_the_place_of_the_old():
     assert results.get("small batches", "p99") is None
     assert results.get("start", "p99").values == {"Kafka": [5.0]}
     assert (results.reasons, results.remarks) == ({}, {})
+
+
+def test_rows_of_another_day_or_commit_say_so():
+    def run(date, commit, *rows):
+        results = Results({"date": date, "commit": commit, "moldau warmed for": "3 s", "load average before": 0.1})
+        for row in rows:
+            results.add("Start", row, LATENCY, "Kafka", 5.0)
+        return results
+
+    results = run("2026-11-18T06:00", "aaa", "one", "two", "three")
+    results.measured_again(run("2026-11-19T17:00", "bbb", "two"))
+    assert results.about["date"] == "2026-11-19T17:00"
+    assert results.about[EARLIER] == "2026-11-18, commit aaa: one / three"
+    results.measured_again(run("2026-11-19T17:20", "bbb", "three"))
+    assert results.about[EARLIER] == "2026-11-18, commit aaa: one"
+    again = Results.from_json(results.to_json())
+    again.measured_again(run("2026-11-20T08:00", "bbb", "four"))
+    assert again.about[EARLIER] == "2026-11-18, commit aaa: one; 2026-11-19, commit bbb: two / three"
+    again.measured_again(run("2026-11-21T08:00", "ccc", "one", "two", "three", "four"))
+    assert EARLIER not in again.about
+    assert again.earlier == {}
 
 
 def test_what_is_written_is_read_again(tmp_path):
