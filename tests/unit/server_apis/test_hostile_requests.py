@@ -17,7 +17,7 @@ from in_process_node import InProcessNode, Wire, request_frame
 from moldau import slicing
 from moldau.errors import ErrorCode
 from moldau.protocol import slices
-from moldau.protocol.api import ApiKey
+from moldau.protocol.api import RESPONSES, ApiKey
 from moldau.protocol.message import Message
 from moldau.protocol.messages import share_acknowledge as acknowledgements
 from moldau.protocol.messages import share_fetch as shares
@@ -29,14 +29,20 @@ from moldau.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
 )
+from moldau.protocol.messages.create_delegation_token import CreatableRenewers, CreateDelegationTokenRequest
 from moldau.protocol.messages.delete_share_group_offsets import (
     DeleteShareGroupOffsetsRequest,
     DeleteShareGroupOffsetsRequestTopic,
 )
+from moldau.protocol.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
 from moldau.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResponse,
+)
+from moldau.protocol.messages.describe_delegation_token import (
+    DescribeDelegationTokenOwner,
+    DescribeDelegationTokenRequest,
 )
 from moldau.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
@@ -58,6 +64,7 @@ from moldau.protocol.messages.streams_group_heartbeat import (
     Subtopology,
     Topology,
 )
+from moldau.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from moldau.protocol.records import Record, encode_batch
 from moldau.server import request_channel
 from moldau.server.apis.table import BROKER_APIS
@@ -300,6 +307,26 @@ def test_what_is_decided_of_each_element_is_decided_in_slices(
     node.turn_until(lambda: bool(wire.sent) and not len(node.node.slicer))
     assert wire.closed is None
     assert node.node.slicer.slices - before > slices_each * len(ABSENT)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        DescribeClientQuotasRequest(components=[ComponentData(entity_type="user", match_type=2)] * 1_100),
+        UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey(feature="group.version", max_version_level=1)] * 1_100),
+        CreateDelegationTokenRequest(renewers=[CreatableRenewers(principal_type="User", principal_name="r")] * 1_100),
+        DescribeDelegationTokenRequest(
+            owners=[DescribeDelegationTokenOwner(principal_type="User", principal_name="o")] * 5_100
+        ),
+    ],
+    ids=lambda request: type(request).__name__,
+)
+def test_what_there_is_little_of_may_not_be_named_thousands_of_times(node: InProcessNode, request_: Message) -> None:
+    """Each is held against all that is known, or all of it goes into one record: it is refused before it is read."""
+    kind = RESPONSES[request_.API_KEY]
+    answer: Any = node.ask(request_, request_.MAX_VERSION, kind)
+    assert answer.error_code == ErrorCode.INVALID_REQUEST
+    assert "elements is not taken" in getattr(answer, "error_message", "elements is not taken")
 
 
 def test_what_was_asked_for_in_a_large_request_is_let_go_in_slices_though_it_was_refused(

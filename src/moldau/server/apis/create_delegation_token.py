@@ -39,5 +39,9 @@ def error_response(
 
 
 CREATE_DELEGATION_TOKEN: Final = Api(
-    ApiKey.CREATE_DELEGATION_TOKEN, CreateDelegationTokenRequest, create_delegation_token, error_response
+    ApiKey.CREATE_DELEGATION_TOKEN,
+    CreateDelegationTokenRequest,
+    create_delegation_token,
+    error_response,
+    most_elements=1_000,  # of renewers, who are all in the record of the token
 )

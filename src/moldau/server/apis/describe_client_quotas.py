@@ -64,5 +64,9 @@ def error_response(
 
 
 DESCRIBE_CLIENT_QUOTAS: Final = Api(
-    ApiKey.DESCRIBE_CLIENT_QUOTAS, DescribeClientQuotasRequest, describe_client_quotas, error_response
+    ApiKey.DESCRIBE_CLIENT_QUOTAS,
+    DescribeClientQuotasRequest,
+    describe_client_quotas,
+    error_response,
+    most_elements=1_000,  # there are three kinds of entities to name
 )

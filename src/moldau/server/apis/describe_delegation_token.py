@@ -5,7 +5,6 @@ Version 2 is flexible. Version 3 tells who requested a token. Nobody is told of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from moldau.errors import ErrorCode, KafkaError
@@ -18,7 +17,6 @@ from moldau.protocol.messages.describe_delegation_token import (
 )
 from moldau.security.acl import Operation, ResourceType
 from moldau.security.delegation_token import DelegationToken
-from moldau.security.principal import Principal
 from moldau.server.authorization import allowed, str_of
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
@@ -37,7 +35,7 @@ def describe_delegation_token(
         raise KafkaError(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
     owners = None
     if request.owners is not None:
-        owners = [Principal(one.principal_type, one.principal_name) for one in request.owners]
+        owners = frozenset((one.principal_type, one.principal_name) for one in request.owners)
     found: list[DescribedDelegationToken] = []
     for number, token in enumerate(context.services.metadata.image.tokens.values()):
         if _is_asked_for(token, owners) and _may_see(context, token):
@@ -47,8 +45,10 @@ def describe_delegation_token(
     return DescribeDelegationTokenResponse(tokens=found)
 
 
-def _is_asked_for(token: DelegationToken, owners: Sequence[Principal] | None) -> bool:
-    return owners is None or any(token.renewed_by(owner) for owner in owners)
+def _is_asked_for(token: DelegationToken, owners: frozenset[tuple[str, str]] | None) -> bool:
+    """Whether one of them may renew it."""
+    may = (token.owner, token.requester, *token.renewers)
+    return owners is None or any((who.kind, who.name) in owners for who in may)
 
 
 def _may_see(context: RequestContext, token: DelegationToken) -> bool:
@@ -89,5 +89,9 @@ def error_response(
 
 
 DESCRIBE_DELEGATION_TOKEN: Final = Api(
-    ApiKey.DESCRIBE_DELEGATION_TOKEN, DescribeDelegationTokenRequest, describe_delegation_token, error_response
+    ApiKey.DESCRIBE_DELEGATION_TOKEN,
+    DescribeDelegationTokenRequest,
+    describe_delegation_token,
+    error_response,
+    most_elements=5_000,
 )

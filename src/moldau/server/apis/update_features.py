@@ -40,4 +40,6 @@ def error_response(request: UpdateFeaturesRequest, version: int, error: KafkaErr
     )
 
 
-UPDATE_FEATURES: Final = Api(ApiKey.UPDATE_FEATURES, UpdateFeaturesRequest, update_features, error_response)
+UPDATE_FEATURES: Final = Api(
+    ApiKey.UPDATE_FEATURES, UpdateFeaturesRequest, update_features, error_response, most_elements=1_000
+)
