@@ -47,8 +47,7 @@ class ThreadWorkers:
             self._threads.append(thread)
             thread.start()
         self._jobs.append((job, done))
-        if self._idle:
-            self._idle.pop().release()
+        self._call_one()
 
     def close(self, patience: float = CLOSE_SECONDS) -> None:
         """Lets the jobs already submitted finish; their results still reach a loop that keeps running.
@@ -59,11 +58,19 @@ class ThreadWorkers:
             return
         self._closed = True
         self._jobs.extend([None] * len(self._threads))
-        while self._idle:
-            self._idle.pop().release()
+        while self._call_one():
+            pass
         deadline = time.monotonic() + patience
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _call_one(self) -> bool:
+        try:
+            idle = self._idle.pop()
+        except IndexError:
+            return False  # nobody rests, or the last one has just seen by himself that there is a job
+        idle.release()
+        return True
 
     def _next(
         self, called: threading.Lock

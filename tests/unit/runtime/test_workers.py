@@ -121,3 +121,19 @@ def test_no_job_is_left_behind_between_two_that_are_tiny() -> None:
     runtime.loop.run()
     assert left == 0
     runtime.close()
+
+
+class JustLeft(list):
+    """Somebody stood in it when it was looked at, and has seen by himself since that there is a job."""
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def test_who_was_to_be_called_may_have_left() -> None:
+    workers = ThreadWorkers(lambda callback: callback(), threads=1)
+    workers._idle = JustLeft()
+    done = threading.Event()
+    workers.submit(lambda: None, lambda _result, _error: done.set())
+    assert done.wait(20)
+    workers.close()
