@@ -6,8 +6,9 @@ passes it on, with a key that follows from `password.encoder.secret` in its own 
 secret at all. (Kafka did so while ZooKeeper kept its settings; since then it writes them down as they are, and such
 values of other nodes are taken as they stand.)
 
-The cipher is AES-GCM with a key of 256 bits, made by PBKDF2 with a salt of its own for each value. The name of the
-setting is part of what is authenticated: a sealed text counts for no other.
+The cipher is AES-GCM with a key of 256 bits, made by PBKDF2 with a salt of its own for each broker: making one takes
+milliseconds, and a request may bring any number of secrets. The name of the setting is part of what is authenticated: a
+sealed text counts for no other.
 """
 
 from __future__ import annotations
@@ -25,27 +26,28 @@ _MARK: Final = "sealed:AES-GCM:"
 _SALT_BYTES: Final = 16
 _NONCE_BYTES: Final = 12
 _KEY_BYTES: Final = 32
-# Kafka's number of rounds. Few milliseconds, since a broker makes the key between two requests.
+# Kafka's number of rounds.
 _ROUNDS: Final = 4096
 
 # What sealing takes of chance.
-RANDOM_BYTES: Final = _SALT_BYTES + _NONCE_BYTES
+RANDOM_BYTES: Final = _NONCE_BYTES
 
 
 def is_sealed(text: str) -> bool:
     return text.startswith(_MARK)
 
 
-def seal(name: str, text: str, secret: Password | None, random: bytes) -> str:
-    """What may be written down in the place of a secret; ConfigError if there is nothing to encrypt it with."""
+def seal(name: str, text: str, secret: Password | None, broker: str, random: bytes) -> str:
+    """What may be written down in the place of a secret; ConfigError if there is nothing to encrypt it with. `broker`
+    is who seals, as nobody else in the world is called."""
     if secret is None:
         raise ConfigError(
             f"{name} is a secret, and what is set while the broker runs is written into the metadata of the cluster: "
             f"set {SETTING} in the file of this broker, so that it is encrypted there"
         )
-    salt, nonce = random[:_SALT_BYTES], random[_SALT_BYTES:RANDOM_BYTES]
-    sealed = _cipher(secret.value, salt).encrypt(nonce, text.encode(), name.encode())
-    return _MARK + b64encode(salt + nonce + sealed).decode()
+    salt = hashlib.sha256(broker.encode()).digest()[:_SALT_BYTES]
+    sealed = _cipher(secret.value, salt).encrypt(random, text.encode(), name.encode())
+    return _MARK + b64encode(salt + random + sealed).decode()
 
 
 def unseal(name: str, text: str, *secrets: Password | None) -> str:
@@ -59,7 +61,8 @@ def unseal(name: str, text: str, *secrets: Password | None) -> str:
         data = b64decode(text.removeprefix(_MARK), validate=True)
     except ValueError:
         data = b""
-    salt, nonce, sealed = data[:_SALT_BYTES], data[_SALT_BYTES:RANDOM_BYTES], data[RANDOM_BYTES:]
+    begin = _SALT_BYTES + _NONCE_BYTES
+    salt, nonce, sealed = data[:_SALT_BYTES], data[_SALT_BYTES:begin], data[begin:]
     from cryptography.exceptions import InvalidTag
 
     for secret in given if sealed else ():

@@ -276,7 +276,8 @@ def test_a_controller_takes_no_secret_from_a_client() -> None:
 
     refused = asked("vltava")
     assert (code(refused), "vltava" in refused.error_message) == (ErrorCode.INVALID_REQUEST, False)
-    assert code(asked(seal(SECRET, "vltava", Password("of this broker"), bytes(RANDOM_BYTES)))) is ErrorCode.NONE
+    sealed = seal(SECRET, "vltava", Password("of this broker"), "cluster 1", bytes(RANDOM_BYTES))
+    assert code(asked(sealed)) is ErrorCode.NONE
 
 
 def test_a_controller_that_nobody_finds_is_told_per_resource(world: ApiWorld) -> None:

@@ -124,12 +124,13 @@ def sealed(context: RequestContext, resource: ConfigResource, changes: list[Chan
         return changes
     services = context.services
     secret = services.config.password_encoder_secret
+    broker = f"{services.cluster_id} {services.node_id}"
 
     def kept(change: Change) -> Change:
         if change.value is None or change.operation != Alteration.SET or not is_secret(change.name):
             return change
         random = services.runtime.random.bytes(RANDOM_BYTES)
-        return change._replace(value=seal(change.name, change.value, secret, random))
+        return change._replace(value=seal(change.name, change.value, secret, broker, random))
 
     try:
         return [kept(change) for change in changes]
