@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from node_process import StartNode
+from patience import wait_until
 from scraping import metrics_address, scrape
 
-from moldau import KafkaConsumer, KafkaProducer
+from moldau import KafkaConsumer, KafkaProducer, KafkaShareConsumer
 
 pytestmark = pytest.mark.ours_only("Apache Kafka has no such endpoint")
 
@@ -20,12 +23,25 @@ PAGES = (DOCS / "operating" / "metrics.md", DOCS / "OPERATING.md")
 def test_the_names_of_the_pages_have_series(start_node: StartNode):
     """A row that ends in `*` stands for all that begin so."""
     node = start_node({"metrics.listener": "127.0.0.1:0"})
-    with KafkaProducer(bootstrap_servers=node.bootstrap, transactional_id="counted") as producer:
+    quotas = ["producer_byte_rate=50000000", "request_percentage=1000", "--client-id", "counted"]
+    command = [sys.executable, "-m", "moldau", "quotas", "set", *quotas, "-b", node.bootstrap]
+    subprocess.run(command, check=True, capture_output=True)
+    brokers = node.bootstrap
+    with KafkaProducer(bootstrap_servers=brokers, transactional_id="counted", client_id="counted") as producer:
         producer.init_transactions()
-        with KafkaConsumer("counted", bootstrap_servers=node.bootstrap, group_id="counters") as consumer:
+        with (
+            KafkaConsumer("counted", bootstrap_servers=brokers, group_id="counters") as consumer,
+            KafkaShareConsumer("counted", bootstrap_servers=brokers, group_id="sharers") as sharer,
+        ):
             producer.begin_transaction()
             producer.send("counted", b"x", partition=0).get(timeout=30)
             consumer.poll(timeout_ms=1000)
+
+            def shares() -> bool:
+                sharer.poll(timeout_ms=200)
+                return any("sharepartition" in name for name in scrape(metrics_address(node.log)))
+
+            wait_until(shares)
             series = scrape(metrics_address(node.log)).keys()
             producer.abort_transaction()
     named: list[str] = []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from node_process import StartNode
 from patience import wait_until
 from scraping import get, metrics_address, parse, scrape, value
 
-from moldau import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from moldau import KafkaAdminClient, KafkaConsumer, KafkaProducer, KafkaShareConsumer, TopicPartition
 from moldau.admin import NewTopic
 from moldau.errors import KafkaError
 from moldau.testing import Cluster
@@ -174,3 +176,30 @@ def test_public_dashboards_find_their_series(tmp_path: Path):
             if not any(labels.items() <= found.items() for samples in nodes for found, _ in samples[name])
         ]
         assert not missing, f"{dashboard} finds nothing for {missing}"
+
+
+def test_share_groups_and_quotas_show(start_node: StartNode):
+    node = start_node({"metrics.listener": "127.0.0.1:0"})
+    address = metrics_address(node.log)
+    quota = ["quotas", "set", "--client-id", "limited", "producer_byte_rate=50000000", "-b", node.bootstrap]
+    subprocess.run([sys.executable, "-m", "moldau", *quota], check=True, capture_output=True)
+    with (
+        KafkaProducer(bootstrap_servers=node.bootstrap, client_id="limited") as producer,
+        KafkaShareConsumer("shared", bootstrap_servers=node.bootstrap, group_id="packers") as consumer,
+    ):
+        producer.send("shared", b"x", partition=0).get(timeout=30)
+
+        def has_read() -> bool:
+            producer.send("shared", b"x", partition=0).get(timeout=30)
+            return bool(consumer.poll(timeout_ms=200))
+
+        wait_until(has_read)
+        samples = scrape(address)
+        place = {"group": "packers", "topic": "shared", "partition": "0"}
+        assert value(samples, "kafka_server_sharepartitionmetrics_inflightmessagecount", **place) >= 1
+        assert value(samples, "kafka_server_sharepartitionmetrics_inflightbatchcount", **place) >= 1
+        assert value(samples, "kafka_server_sharesessioncache_sharesessionscount") == 1
+        assert value(samples, "kafka_server_group_coordinator_metrics_share_group_count", state="Stable") == 1
+        limited = {"resource": "Produce", "user": "", "clientId": "limited"}
+        assert value(samples, "moldau_quota_bound", **limited) == 50_000_000
+        assert value(samples, "kafka_server_quota_byte_rate", **limited) > 0

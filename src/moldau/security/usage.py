@@ -38,6 +38,11 @@ class RateWindow:
         # A sample counts at least: else the first request of somebody would be far above any rate.
         return max(0.0, self._total / bound - max(now - self._samples[0][0], self._seconds))
 
+    def rate(self, now: float) -> float:
+        """Used a second, over the samples that count."""
+        self._forget(now)
+        return self._total / max(now - self._samples[0][0], self._seconds) if self._samples else 0.0
+
     def _forget(self, now: float) -> None:
         oldest = now - self._most * self._seconds
         while self._samples and self._samples[0][0] <= oldest:

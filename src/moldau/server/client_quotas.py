@@ -8,7 +8,7 @@ what brokers ask each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from moldau.errors import ErrorCode, KafkaError
@@ -105,6 +105,12 @@ class ClientQuotas:
             window = self._windows[name] = RateWindow(self._samples, self._seconds)
         window.record(value, now)
         return window.wait(limit.bound, now)
+
+    def used(self) -> Iterator[tuple[str, dict[str, str], float]]:
+        """What is limited, for whom, and how much of it he used a second lately."""
+        now = self._now()
+        for (kind, *sharers), window in self._windows.items():
+            yield kind, dict(zip(sharers[::2], sharers[1::2], strict=True)), window.rate(now)
 
     def _forget(self, known: dict[tuple[str, ...], Any], now: float) -> None:
         if len(known) >= _MOST_KNOWN:

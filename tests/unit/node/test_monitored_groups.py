@@ -108,6 +108,10 @@ def test_groups_are_counted_by_protocol_and_state(node: Node) -> None:
     assert shown["coordinator_group_groupmetadatamanager_numoffsets"] == {"": 3}
     protocols = {'protocol="classic"': 2, 'protocol="consumer"': 1, 'protocol="streams"': 1}
     assert shown["server_group_coordinator_metrics_group_count"] == protocols
+    (streaming,) = shown["server_group_coordinator_metrics_streams_group_count"].items()
+    assert streaming[0] in ('state="NotReady"', 'state="Assigning"', 'state="Reconciling"', 'state="Stable"')
+    assert streaming[1] == 1
+    assert shown["server_group_coordinator_metrics_share_group_count"] == {}
     (state,) = shown["server_group_coordinator_metrics_consumer_group_count"].items()
     assert state[0] in ('state="Stable"', 'state="Assigning"', 'state="Reconciling"')
     assert state[1] == 1

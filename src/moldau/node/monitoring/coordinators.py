@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from moldau.coordinator.group.classic_group import ClassicGroup
-from moldau.coordinator.group.consumer_group import ConsumerGroup
 from moldau.coordinator.group.coordinator import GroupCoordinator
 from moldau.coordinator.group.shard import GroupShard
 from moldau.coordinator.txn.coordinator import TransactionCoordinator
@@ -27,9 +26,9 @@ def of_groups(groups: GroupCoordinator) -> Iterator[Family]:
         yield Family(name, GAUGE, f"Groups of the classic protocol that are {state}.", counts.classic(state))
     yield Family(_GROUPS + "numoffsets", GAUGE, "Committed offsets kept here.", counts.of_offsets())
     yield Family(_BY_PROTOCOL + "group_count", GAUGE, "Groups by their protocol.", counts.by_protocol())
-    yield Family(
-        _BY_PROTOCOL + "consumer_group_count", GAUGE, "Groups of the consumer protocol by state.", counts.consumer()
-    )
+    for protocol in ("consumer", "share", "streams"):
+        words = f"Groups of the {protocol} protocol by state."
+        yield Family(f"{_BY_PROTOCOL}{protocol}_group_count", GAUGE, words, counts.by_state(protocol))
 
 
 class _GroupCounts:
@@ -40,7 +39,7 @@ class _GroupCounts:
         self._is_counted = False
         self._protocols: Counter[str] = Counter(dict.fromkeys(("classic", "consumer", "share", "streams"), 0))
         self._classic: Counter[str] = Counter()
-        self._consumer: Counter[str] = Counter()
+        self._states: Counter[tuple[str, str]] = Counter()
         self._offsets = 0
 
     def _counted(self) -> Iterator[None]:
@@ -57,8 +56,8 @@ class _GroupCounts:
                 self._protocols[group.TYPE] += 1
                 if isinstance(group, ClassicGroup):
                     self._classic[str(group.state)] += 1
-                elif isinstance(group, ConsumerGroup):
-                    self._consumer[group.state] += 1
+                else:
+                    self._states[group.TYPE, group.state] += 1
             yield None
 
     def all(self) -> Iterator[Sample | None]:
@@ -78,10 +77,11 @@ class _GroupCounts:
         for protocol, count in self._protocols.items():
             yield "", labels(protocol=protocol), count
 
-    def consumer(self) -> Iterator[Sample | None]:
+    def by_state(self, protocol: str) -> Iterator[Sample | None]:
         yield from self._counted()
-        for state, count in sorted(self._consumer.items()):
-            yield "", labels(state=state), count
+        for (kind, state), count in sorted(self._states.items()):
+            if kind == protocol:
+                yield "", labels(state=state), count
 
 
 def of_transactions(transactions: TransactionCoordinator, now_ms: int) -> Iterator[Family]:

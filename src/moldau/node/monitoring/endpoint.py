@@ -15,7 +15,17 @@ from moldau import __version__
 from moldau.deferred import Deferred
 from moldau.links.addresses import Address, parse_address
 from moldau.metrics.exposition import OPENMETRICS, PROMETHEUS, Family, gauge, render
-from moldau.node.monitoring import clients, cluster, connections, coordinators, disks, machine, partitions
+from moldau.node.monitoring import (
+    clients,
+    cluster,
+    connections,
+    coordinators,
+    disks,
+    machine,
+    partitions,
+    quotas,
+    share_groups,
+)
 from moldau.node.monitoring.elections import Elections
 from moldau.node.monitoring.readiness import why_not_ready
 from moldau.node.monitoring.requests import Requests
@@ -112,6 +122,8 @@ class Monitoring:
         if broker is not None:
             yield from connections.of_waiting(broker.replicas, node.services.fetch_sessions)
             yield from coordinators.of_groups(broker.groups)
+            yield from share_groups.families(broker.share_partitions)
+            yield from quotas.families(node.services.client_quotas)
             yield from coordinators.of_transactions(broker.transactions, self._runtime.clock.now_ms())
             yield from partitions.families(broker.replicas, node.logs)
             yield from clients.families(node.services.client_metrics)

@@ -121,6 +121,11 @@ class SharePartition:
         return self._flight.runs
 
     @property
+    def in_flight(self) -> int:
+        """Records between the start and the end."""
+        return self.end - self.start
+
+    @property
     def delivery_complete_count(self) -> int:
         """Records behind the start that are done with, or will be when what was said of them is written down."""
         return sum(len(run) for run in self._flight.runs if (run.state if run.change is None else run.next[0]) in DONE)

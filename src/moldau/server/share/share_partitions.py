@@ -50,6 +50,9 @@ class SharePartitions:
     def __len__(self) -> int:
         return len(self._led)
 
+    def led(self) -> tuple[LedSharePartition, ...]:
+        return tuple(self._led.values())
+
     def get(self, group_id: str, topic_id: Uuid, index: int) -> LedSharePartition:
         """Read from its coordinator if it is not here. KafkaError if somebody else leads it, or nobody."""
         partition = self._leading(topic_id, index)
