@@ -21,13 +21,19 @@ class Batch(NamedTuple):
 def combined(known: tuple[Batch, ...], changes: Iterable[Batch], start: int) -> tuple[Batch, ...]:
     """All of it in order, without overlaps, what is alike and adjacent in one; nothing before `start`.
 
-    `known` is in that form already; only where the changes touch it anything is computed.
+    `known` is in that form already, and changes mostly are: as far as they are in order, one walk takes all of them.
     """
     batches = _from(known, start)
-    for change in changes:
-        if change.last >= start and change.first <= change.last:
-            batches = _with(batches, change if change.first >= start else change._replace(first=start))
-    return batches
+    ordered: list[Batch] = []
+    for each in changes:
+        if each.last < start or each.first > each.last:
+            continue
+        change = each if each.first >= start else each._replace(first=start)
+        if ordered and change.first <= ordered[-1].last:
+            batches = _merged(batches, ordered)
+            ordered = []
+        ordered.append(change)
+    return _merged(batches, ordered) if ordered else batches
 
 
 def _from(known: tuple[Batch, ...], start: int) -> tuple[Batch, ...]:
@@ -38,36 +44,36 @@ def _from(known: tuple[Batch, ...], start: int) -> tuple[Batch, ...]:
     return kept
 
 
-def _with(batches: tuple[Batch, ...], change: Batch) -> tuple[Batch, ...]:
-    # The neighbours as well: they may turn out to be of one kind with it.
-    low = bisect_left(batches, change.first - 1, key=_last)
-    high = bisect_left(batches, change.last + 2, key=_first, lo=low)
-    return (*batches[:low], *_overlaid(batches[low:high], change), *batches[high:])
-
-
-def _overlaid(batches: Sequence[Batch], change: Batch) -> list[Batch]:
+def _merged(known: tuple[Batch, ...], changes: Sequence[Batch]) -> tuple[Batch, ...]:
+    """Only from where the changes begin to where they end, and the neighbours: they may turn out to be of one kind."""
+    low = bisect_left(known, changes[0].first - 1, key=_last)
+    high = bisect_left(known, changes[-1].last + 2, key=_first, lo=low)
     found: list[Batch] = []
-    position = change.first
-    for old in batches:
-        if old.last < change.first or old.first > change.last:
-            if old.first > change.last and position <= change.last:
-                _add(found, change._replace(first=position))
-                position = change.last + 1
+    left = iter(known[low:high])
+    old = next(left, None)
+    for change in changes:
+        while old is not None and old.last < change.first:
             _add(found, old)
-            continue
-        if old.first < change.first:
-            _add(found, old._replace(last=change.first - 1))
-        elif old.first > position:
-            _add(found, change._replace(first=position, last=old.first - 1))
-        first, last = max(old.first, change.first), min(old.last, change.last)
-        winner = old if (old.deliveries, old.state) > (change.deliveries, change.state) else change
-        _add(found, winner._replace(first=first, last=last))
-        position = last + 1
-        if old.last > change.last:
-            _add(found, old._replace(first=change.last + 1))
-    if position <= change.last:
-        _add(found, change._replace(first=position))
-    return found
+            old = next(left, None)
+        position = change.first
+        while old is not None and old.first <= change.last:
+            if old.first < position:
+                _add(found, old._replace(last=position - 1))
+            elif old.first > position:
+                _add(found, change._replace(first=position, last=old.first - 1))
+                position = old.first
+            last = min(old.last, change.last)
+            winner = old if (old.deliveries, old.state) > (change.deliveries, change.state) else change
+            _add(found, winner._replace(first=position, last=last))
+            position = last + 1
+            old = old._replace(first=position) if old.last > last else next(left, None)
+        if position <= change.last:
+            _add(found, change if position == change.first else change._replace(first=position))
+    if old is not None:
+        _add(found, old)
+    for each in left:
+        _add(found, each)
+    return (*known[:low], *found, *known[high:])
 
 
 def _add(found: list[Batch], batch: Batch) -> None:
