@@ -3,7 +3,9 @@
 A session begins with a fetch of epoch 0, which names every partition; each further request carries the next epoch, and
 names what changes. One with epoch -1 ends it. There is one session for each member, and it lives no longer than the
 connection it began on: then, as at its end, whatever the member had acquired is for others. Without a session nobody
-has records, so there is no doing without one: if there are too many already, whoever asks for one has to wait.
+has records, so there is no doing without one: if there are too many already, whoever asks for one has to wait. So it is
+when all of them together name more partitions than any cluster has: a session remembers also those that do not exist,
+because a broker may hear of a topic after the members of a group have.
 """
 
 from __future__ import annotations
@@ -17,12 +19,15 @@ from moldau.types import Uuid
 INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
 _LARGEST: Final = 2**31 - 1
+# Of one session, twice as many as a request may name, so that one can change all of them; and of all sessions.
+MOST_PLACES: Final = 200_000
+_MOST_PLACES_OF_ALL: Final = 1_000_000
 
 Place = tuple[Uuid, int]
 
 
 class ShareSession:
-    __slots__ = ("connection", "epoch", "group_id", "is_open", "member_id", "partitions", "turn", "waiting")
+    __slots__ = ("connection", "counted", "epoch", "group_id", "is_open", "member_id", "partitions", "turn", "waiting")
 
     def __init__(self, group_id: str, member_id: str, connection: object, partitions: dict[Place, None]) -> None:
         self.group_id = group_id
@@ -32,6 +37,8 @@ class ShareSession:
         self.is_open = True
         # A dict, for its order.
         self.partitions = partitions
+        # How many they were when they were last counted among those of all sessions.
+        self.counted = 0
         # With which of them the next fetch begins.
         self.turn = 0
         # Ends the wait of the fetch that is being served.
@@ -55,6 +62,7 @@ class ShareSessions:
         self._by_member: dict[tuple[str, str], ShareSession] = {}
         self._by_connection: dict[object, set[ShareSession]] = {}
         self._by_group: dict[str, int] = {}
+        self._places = 0
 
     def __len__(self) -> int:
         return len(self._by_member)
@@ -83,6 +91,12 @@ class ShareSessions:
             return session
         self._count_on(session, epoch)
         session.partitions.update(wanted)
+        try:
+            self._count(session)
+        except KafkaError:
+            # Else it would go on, and name others with each request that is refused.
+            self.end(session)
+            raise
         return session
 
     def acknowledge(self, group_id: str, member_id: str, epoch: int) -> ShareSession:
@@ -122,6 +136,11 @@ class ShareSessions:
                 ErrorCode.SHARE_SESSION_LIMIT_REACHED, f"There are {self._most} share sessions, the limit of the node."
             )
         session = ShareSession(group_id, member_id, connection, wanted)
+        try:
+            self._count(session)
+        except KafkaError:
+            self._places -= session.counted
+            raise
         if earlier is not None:
             self._remove(earlier)
         self._by_member[group_id, member_id] = session
@@ -129,10 +148,26 @@ class ShareSessions:
         self._by_group[group_id] = self._by_group.get(group_id, 0) + 1
         return session
 
+    def _count(self, session: ShareSession) -> None:
+        """Its partitions among those of all sessions. What it forgets is counted until its next fetch."""
+        number = len(session.partitions)
+        self._places += number - session.counted
+        session.counted = number
+        if number > MOST_PLACES:
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST, f"A share session of more than {MOST_PLACES} partitions is not kept."
+            )
+        if self._places > _MOST_PLACES_OF_ALL:
+            raise KafkaError(
+                ErrorCode.SHARE_SESSION_LIMIT_REACHED,
+                f"The share sessions name {_MOST_PLACES_OF_ALL} partitions, the limit of the node.",
+            )
+
     def _remove(self, session: ShareSession) -> bool:
         if not session.is_open:
             return False
         session.is_open = False
+        self._places -= session.counted
         del self._by_member[session.group_id, session.member_id]
         on_connection = self._by_connection.get(session.connection, set())
         on_connection.discard(session)
