@@ -5,7 +5,7 @@ process does that is killed. Whatever goes wrong within it, the member forgets w
 
 What must hold:
 
-- accepted once: no record is accepted, or rejected, twice: what was said of a record and written down stays.
+- accepted once: what was accepted, or rejected, is not delivered and then accepted again.
 - done stays done: no broker delivers a record of which it has answered that somebody is done with it.
 - attempts: nothing is delivered more often than the group allows.
 - invention: what is delivered was sent, and lies at that offset.
@@ -75,6 +75,7 @@ class Delivery(NamedTuple):
     where: TopicPartition
     offset: int
     kind: int
+    since: int  # how many records were done with when it was asked for
 
 
 class ShareLedger:
@@ -101,9 +102,10 @@ class ShareLedger:
         if error is ErrorCode.NONE:
             if told.kind == _RELEASE:
                 return
-            if place in self._done:
-                raise Broken(f"accepted once: nodes {self._done[place][0]} and {node} answered that of {place}")
-            self._done[place] = node, len(self._done)
+            by, number = self._done.setdefault(place, (node, len(self._done)))
+            # Who had it before is told the same of it, although somebody else was done with it.
+            if number < told.since:
+                raise Broken(f"accepted once: nodes {by} and {node} answered that of {place}")
         elif error not in _NOTHING_DONE and told.kind != _RELEASE:
             self._perhaps.add(place)
 
@@ -328,8 +330,7 @@ class Session:
     def _request(self, wanted: list[tuple[Uuid, int]]) -> fetching.ShareFetchRequest:
         by_topic: dict[Uuid, list[fetching.FetchPartition]] = {}
         for topic_id, index in dict.fromkeys([*wanted, *self._held]):
-            held = self._held.get((topic_id, index), [])
-            if held or (topic_id, index) not in self._known:
+            if (held := self._held.get((topic_id, index), [])) or (topic_id, index) not in self._known:
                 batches = [
                     fetching.AcknowledgementBatch(
                         first_offset=told.offset, last_offset=told.offset, acknowledge_types=[told.kind]
@@ -358,16 +359,15 @@ class Session:
         )
 
     def _take(self, place: tuple[Uuid, int], row: fetching.PartitionData, asked_at: int) -> None:
-        where = TopicPartition(self._topic, place[1])
         if not row.acquired_records:
             return
-        values = _values(row.records)
+        where, values = TopicPartition(self._topic, place[1]), _values(row.records)
         held = self._held.setdefault(place, [])
         for acquired in row.acquired_records:
             for offset in range(acquired.first_offset, acquired.last_offset + 1):
                 value = values.get(offset)
                 self._ledger.delivered(self._node, (where, offset), value, acquired.delivery_count, asked_at)
-                held.append(Delivery(where, offset, self._chance.choice(_KINDS)))
+                held.append(Delivery(where, offset, self._chance.choice(_KINDS), asked_at))
 
 
 _KINDS: Final = (*([_ACCEPT] * 16), _RELEASE, _RELEASE, _REJECT)
