@@ -13,6 +13,7 @@ from controller_kit import code
 from moldau.config.definition import Password
 from moldau.config.description import ConfigSource
 from moldau.config.sealing import RANDOM_BYTES, is_sealed, seal, unseal
+from moldau.deferred import Deferred
 from moldau.errors import ErrorCode
 from moldau.protocol.messages import alter_configs as legacy
 from moldau.protocol.messages import incremental_alter_configs as incremental
@@ -263,6 +264,28 @@ def test_secrets_are_written_down_encrypted() -> None:
     assert list(world.image.configs.broker(1)) == [SECRET]
     assert code(_alter(world, BROKER, "1", (SECRET, DELETE, None))) is ErrorCode.NONE
     assert not world.image.configs.broker(1)
+
+
+def test_secrets_reach_another_controller_encrypted() -> None:
+    class Elsewhere:
+        leads = False
+
+        def forward(self, _context: Any, request: Any) -> Deferred[Any]:
+            self.passed_on = request
+            return Deferred()
+
+    world = ApiWorld({"password.encoder.secret": "of this broker"})
+    world.services.controller_channel = elsewhere = Elsewhere()  # type: ignore[assignment]
+    config = incremental.AlterableConfig(name=SECRET, config_operation=SET, value="vltava")
+    plain = incremental.AlterableConfig(name="log.cleaner.threads", config_operation=SET, value="3")
+    resource = incremental.AlterConfigsResource(resource_type=BROKER, resource_name="1", configs=[config, plain])
+    request = incremental.IncrementalAlterConfigsRequest(resources=[resource])
+    world.begin(INCREMENTAL_ALTER_CONFIGS, request, 1)
+    kept, same = elsewhere.passed_on.resources[0].configs
+    assert is_sealed(kept.value)
+    assert unseal(SECRET, kept.value, Password("of this broker")) == "vltava"
+    assert (same.name, same.value) == ("log.cleaner.threads", "3")
+    assert config.value == "vltava", "the client's request is not changed"
 
 
 def test_a_controller_takes_no_secret_from_a_client() -> None:
