@@ -14,6 +14,8 @@ T = TypeVar("T")
 
 # One operation is one batch in the log, all or nothing, so its size is bounded.
 MAX_RECORDS: Final = 10_000
+# What is written some at a time, as a transaction: beside those of its partitions a topic has records of its own.
+MAX_TRANSACTION: Final = 2 * MAX_RECORDS
 
 
 # How much is decided in one turn of the loop, in records; one or two milliseconds.

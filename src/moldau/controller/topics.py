@@ -104,7 +104,6 @@ class TopicControl:
                 results[topic.name] = CreatableTopicResult(
                     name=topic.name, error_code=error.code, error_message=error.message
                 )
-        check_size(len(records), "records")
         return Decision([] if validate_only else records, list(results.values()))
 
     def _count(self, topic: CreatableTopic) -> int:

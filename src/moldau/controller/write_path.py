@@ -22,7 +22,7 @@ from functools import partial
 from types import GeneratorType
 from typing import Final, TypeVar, cast
 
-from moldau.controller.decision import MAX_RECORDS, TURN_RECORDS, Decision, refusal
+from moldau.controller.decision import MAX_RECORDS, MAX_TRANSACTION, TURN_RECORDS, Decision, refusal
 from moldau.controller.state import ControllerState
 from moldau.deferred import Deferred, gather, pass_on
 from moldau.errors import ErrorCode, KafkaError
@@ -245,9 +245,7 @@ class WritePath:
         if not records:
             return None
         if atomic and len(records) > MAX_RECORDS:
-            raise KafkaError(
-                ErrorCode.POLICY_VIOLATION, f"The change has {len(records)} records; at most {MAX_RECORDS} are allowed."
-            )
+            raise _too_many(len(records), MAX_RECORDS)
         for start in range(0, len(records), MAX_RECORDS):
             self._append_batch(records[start : start + MAX_RECORDS])
         return self._last_offset
@@ -284,10 +282,8 @@ class WritePath:
     def _append_in_slices(self, records: Sequence[Message], epoch: int | None) -> Work[int]:
         """Applies and writes the records as one transaction; the offset of its end."""
         assert epoch is not None
-        if len(records) > MAX_RECORDS:
-            raise KafkaError(
-                ErrorCode.POLICY_VIOLATION, f"The change has {len(records)} records; at most {MAX_RECORDS} are allowed."
-            )
+        if len(records) > MAX_TRANSACTION:
+            raise _too_many(len(records), MAX_TRANSACTION)
         self._abort_if_open()
         registry, transaction = self.state.registry, _Transaction(self._last_offset)
         registry.create(transaction.start)
@@ -398,3 +394,7 @@ class WritePath:
         self._last_offset = self._committed
         self.renounced()
         self._waiting.fail_all(KafkaError(ErrorCode.NOT_CONTROLLER))
+
+
+def _too_many(count: int, most: int) -> KafkaError:
+    return KafkaError(ErrorCode.POLICY_VIOLATION, f"The change has {count} records; at most {most} are allowed.")

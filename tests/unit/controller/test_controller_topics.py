@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from controller_kit import MINIMUM, World, code, directory_of, refused, show, show_partitions
 
+from moldau.controller.decision import MAX_RECORDS
 from moldau.errors import ErrorCode
 from moldau.metadata.image import UNASSIGNED_DIRECTORY
 from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -341,3 +342,13 @@ def test_what_is_too_much_for_one_request_is_so_over_all_turns() -> None:
     topics = [CreatableTopic(name=f"topic-{number}", num_partitions=101, replication_factor=1) for number in range(100)]
     answer = world.controller.create_topics(CreateTopicsRequest(topics=topics))
     assert refused(answer).code is ErrorCode.POLICY_VIOLATION
+
+
+def test_a_topic_may_have_as_many_partitions_as_a_request_may_ask_for() -> None:
+    """Its own record and those of its settings come on top of them."""
+    world = World()
+    made = world.create("large", MAX_RECORDS, 1, configs={"retention.ms": "1"})
+    assert code(made) is ErrorCode.NONE
+    assert len(world.image.topics.by_name["large"].partitions) == MAX_RECORDS
+    request = CreateTopicsRequest(topics=[world.creation("larger", MAX_RECORDS + 1, 1)])
+    assert refused(world.controller.create_topics(request)).code is ErrorCode.POLICY_VIOLATION

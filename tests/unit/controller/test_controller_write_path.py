@@ -7,7 +7,7 @@ import sys
 import pytest
 from controller_kit import SlowWorld, World, refused, show
 
-from moldau.controller.decision import MAX_RECORDS, TURN_RECORDS, Decision
+from moldau.controller.decision import MAX_RECORDS, MAX_TRANSACTION, TURN_RECORDS, Decision
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.features import LATEST_METADATA_VERSION
 from moldau.metadata.records import (
@@ -513,8 +513,8 @@ def test_very_many_short_decisions_behind_a_long_one_do_not_stand_upon_each_othe
     assert world.create("next", 1, 1).error_code == 0
 
 
-@pytest.mark.parametrize("in_slices", [False, True])
-def test_a_change_that_is_all_or_nothing_has_so_many_records_and_no_more(in_slices: bool) -> None:
+@pytest.mark.parametrize(("in_slices", "most"), [(False, MAX_RECORDS), (True, MAX_TRANSACTION)])
+def test_a_change_that_is_all_or_nothing_has_so_many_records_and_no_more(in_slices: bool, most: int) -> None:
     world = World()
 
     def decide(count: int) -> Decision[int] | Work[Decision[int]]:
@@ -527,11 +527,11 @@ def test_a_change_that_is_all_or_nothing_has_so_many_records_and_no_more(in_slic
         return slices() if in_slices else decision
 
     end = world.quorum.end_offset
-    answer = world.controller.run(lambda: decide(MAX_RECORDS + 1))
+    answer = world.controller.run(lambda: decide(most + 1))
     world.loop.run()
     assert refused(answer).code is ErrorCode.POLICY_VIOLATION
     assert world.quorum.end_offset == end
-    assert world.settle(world.controller.run(lambda: decide(MAX_RECORDS))) == MAX_RECORDS
+    assert world.settle(world.controller.run(lambda: decide(most))) == most
     assert world.settle(world.controller.run(lambda: decide(0))) == 0
 
 
