@@ -3,7 +3,7 @@ that those are left alone that are only slow."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 import pytest
@@ -18,10 +18,10 @@ AS_SERVERS_DO = {"broker.session.timeout.ms": "9000", "broker.heartbeat.interval
 
 
 @contextmanager
-def three_nodes(seed: int) -> Iterator[tuple[World, list[Machine]]]:
+def three_nodes(seed: int, settings: Mapping[str, str] = AS_SERVERS_DO) -> Iterator[tuple[World, list[Machine]]]:
     with World(seed) as world:
         machines = [
-            world.machine(f"node-{number}", {**node_settings(number, CALM), **AS_SERVERS_DO}, cluster_id=CLUSTER_ID)
+            world.machine(f"node-{number}", {**node_settings(number, CALM), **settings}, cluster_id=CLUSTER_ID)
             for number in range(1, NODES + 1)
         ]
         for machine in machines:

@@ -7,7 +7,7 @@ import errno
 from collections.abc import Callable, Mapping
 
 import pytest
-from test_silent_nodes import cut_off, leader, three_nodes
+from test_silent_nodes import AS_SERVERS_DO, cut_off, leader, three_nodes
 
 from moldau.simulation.client import SimulatedClient
 from moldau.simulation.cluster_topics import creating
@@ -142,3 +142,23 @@ def test_a_controller_whose_disk_is_full_lets_another_lead() -> None:
         client.run(creating(TOPIC, 2, {}))
         assert world.clock.monotonic() - began < LONGEST
         assert leader(machines) is not controller
+
+
+def _leads_on(machine: Machine, disk: str) -> bool:
+    assert machine.node is not None
+    led = [partition for partition in machine.node.replicas.partitions() if partition.is_leader]
+    return any(partition.log.directory.parent == disk and partition.topic_partition.topic == TOPIC for partition in led)
+
+
+def test_what_lies_on_a_failed_disk_is_led_by_others() -> None:
+    """The node goes on with its other disk."""
+    with three_nodes(1, {**AS_SERVERS_DO, "log.dirs": "/data,/second"}) as (world, machines):
+        load = Load(world, machines)
+        world.run_for(3.0)
+        machine = next(each for each in machines if _leads_on(each, "/second"))
+        machine.disk.fail(errno.EIO, "write", path="/second")
+        world.run_for(WATCHED)
+        load.end(world)
+        assert machine.is_serving
+        assert not _leads_on(machine, "/second")
+        assert 0 < load.longest < LONGEST, f"nothing was written for {load.longest:.2f} s"
