@@ -107,7 +107,9 @@ def _not_in_sync(sight: Sight) -> list[Finding]:
     for each in sight.partitions:
         moving = sight.moves.get(each.index)
         for broker in each.replicas:
-            if broker not in each.isr and not (moving and broker in moving.adding):
+            # Without a leader nobody could come to be in sync, and `_leaderless` says what there is to say.
+            waits = each.leader < 0 and _is_up(sight, broker)
+            if broker not in each.isr and not waits and not (moving and broker in moving.adding):
                 behind.setdefault(broker, []).append(each)
     return [_reason(sight, broker, partitions) for broker, partitions in sorted(behind.items())]
 

@@ -74,6 +74,7 @@ def test_no_leader() -> None:
     text = said(lost)
     assert "t-0 has no leader" in text
     assert "Start broker 2 again" in text
+    assert "is about to be" not in text, "nobody takes anybody in"
     assert "broker 1 or 3 is there but lacks records: `moldau topics elect-leaders t --partition 0 --unclean`" in text
     assert "--unclean" not in said(replace(lost, brokers=fenced(1, 2, 3)))
     eligible = replace(lost.partitions[0], isr=(), eligible_leaders=(2, 3))
