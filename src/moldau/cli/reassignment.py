@@ -335,4 +335,4 @@ def _cancel(cluster: Cluster, options: Namespace) -> int:
     if not options.execute:
         note("This is only the plan; --execute gives the moves up.")
         return DONE
-    return _report(cluster.run(reassign(dict.fromkeys(moves))), "{} back where it was.")
+    return _report(cluster.run(reassign(dict.fromkeys(moves))), "{} given up; replicas stay where they were.")

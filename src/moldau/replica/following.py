@@ -153,6 +153,7 @@ class Following:
 
     def _take_over(self, high_watermark: int, log_start_offset: int) -> None:
         local = self.partition.log.local
+        local.leaders_high_watermark = high_watermark
         local.advance_high_watermark(high_watermark)
         if local.log_start_offset < log_start_offset <= local.high_watermark:
             local.advance_log_start(log_start_offset)

@@ -36,6 +36,7 @@ class LocalLog:
         "epochs",
         "first_dirty_offset",
         "high_watermark",
+        "leaders_high_watermark",
         "log_end_offset",
         "log_start_offset",
         "older",
@@ -64,6 +65,8 @@ class LocalLog:
         self.log_end_offset = loaded.log_end_offset
         # Moved forward by `advance_high_watermark` alone, and back by truncation.
         self.high_watermark = loaded.log_start_offset
+        # As a follower's leader said last, also when it is past the end: how far there is still to go.
+        self.leaders_high_watermark = 0
         # All before it has been compacted.
         self.first_dirty_offset = 0
         self.segments.active.set_age_limit(config.max_segment_ms - self._jitter())
@@ -75,6 +78,11 @@ class LocalLog:
         active.set_age_limit(config.max_segment_ms - self._jitter())
 
     # --------------------------------------------------------------------------------------------------- offsets
+
+    def begin_epoch(self, epoch: int) -> None:
+        """From here on it is the leader's."""
+        self.epochs.assign(epoch, self.log_end_offset)
+        self.leaders_high_watermark = 0
 
     def advance_high_watermark(self, offset: int) -> None:
         """Moves forward only, and never past the end."""

@@ -378,7 +378,7 @@ class Log:
 
     def begin_epoch(self, epoch: int) -> None:
         """A new leader epoch starts at the end of the log."""
-        self.epochs.assign(epoch, self.local.log_end_offset)
+        self.local.begin_epoch(epoch)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """(the largest epoch up to the one asked for, where it ended); (-1, -1) if unknown."""

@@ -184,6 +184,20 @@ def test_who_catches_up_is_throttled_on_either_side(make: Any, side: str, named:
     assert seconds_to_catch_up(other, 500_000) < 2
 
 
+def test_who_catches_up_knows_how_far_it_is_behind(make: Any) -> None:
+    rate = {"follower_replication_throttled_rate": "1000", "replica_fetch_max_bytes": "21000"}
+    cluster = make(2, min_insync_replicas="1", **rate)
+    cluster.create((1, 2), isr=(1,), follower_replication_throttled_replicas="*")
+    cluster.cut(2)
+    for _ in range(5):
+        cluster.brokers[1].produce(b"x" * 10_000, acks=1)
+    cluster.heal()
+    local = cluster.brokers[2].partition.log.local
+    cluster.run_until(lambda: local.leaders_high_watermark == 5)
+    assert local.log_end_offset < 5
+    assert local.high_watermark == local.log_end_offset
+
+
 @pytest.mark.parametrize("side", ["leader", "follower"])
 def test_who_is_in_sync_is_not_throttled(make: Any, side: str) -> None:
     cluster = make(2, **{f"{side}_replication_throttled_rate": "1000"})

@@ -58,6 +58,20 @@ def test_everything(world: ApiWorld, version: int, tmp_path: Path) -> None:
     assert all(part.partition_size > 60 and part.offset_lag == 0 and not part.is_future_key for part in found.values())
 
 
+def test_a_follower_says_how_far_it_is_behind_and_a_leader_nothing(world: ApiWorld) -> None:
+    log = world.services.logs.get(TopicPartition("orders", 1))
+    assert log is not None
+    log.local.leaders_high_watermark = 100
+
+    def lags() -> list[int]:
+        response = _describe(world, {"orders": [1]}, 4)
+        return [part.offset_lag for result in response.results for topic in result.topics for part in topic.partitions]
+
+    assert lags() == [99]
+    log.begin_epoch(7)
+    assert lags() == [0]
+
+
 def test_some_partitions(world: ApiWorld) -> None:
     response = _describe(world, {"orders": [1, 9], "missing": [0]}, 4)
     assert len(response.results) == 2

@@ -75,8 +75,8 @@ def _topics(
             DescribeLogDirsPartition(
                 partition_index=partition.partition,
                 partition_size=size,
-                # How far this replica is behind what the cluster has; nothing for a leader.
-                offset_lag=0 if log is None else max(0, log.high_watermark - log.log_end_offset),
+                # From what its leader said last that all have: its own high watermark never goes past its end.
+                offset_lag=0 if log is None else max(0, log.local.leaders_high_watermark - log.log_end_offset),
             )
         )
         yield
