@@ -13,6 +13,7 @@ from typing import Any, Final
 from moldau.coordinator.partition_log import PartitionLog
 from moldau.coordinator.record_framing import RecordTypes, decode_in_slices
 from moldau.coordinator.write_path import ShardWriter
+from moldau.errors import KafkaError
 from moldau.protocol.records import decode_batch, read_end_transaction, scan_batches
 from moldau.runtime.ports import Clock, Loop
 from moldau.slicing import Work
@@ -66,6 +67,10 @@ class Loading:
                 if self._clock.monotonic() >= until:
                     self._loop.call_later(0, self._turn)
                     return
+        except KafkaError as error:  # a disk that fails, most likely: others will lead what lies there
+            logger.error("%s could not be loaded: %s", self._writer.partition, error)
+            self._finished(error)
+            return
         except Exception as error:  # whatever is wrong with the log, only this shard suffers
             logger.exception("%s could not be loaded", self._writer.partition)
             self._finished(error)

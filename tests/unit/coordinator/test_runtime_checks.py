@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from coordinator_world import NO_REPLICAS, FakeTime, FakeTimer, Hurry, MemoryLog
@@ -257,6 +257,27 @@ def test_a_log_that_cannot_be_read_is_not_answered_for() -> None:
     world.time.settle()
     assert not world.runtime.loading
     assert world.set("a", 2) == ErrorCode.NOT_COORDINATOR
+
+
+def test_a_disk_that_cannot_be_read_is_told_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World()
+    world.load()
+
+    def read(*_: object) -> NoReturn:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "Reading failed.")
+
+    monkeypatch.setattr(world.log, "read", read)
+    world.runtime.load(0, 2)
+    world.time.settle()
+    assert world.set("a", 2) == ErrorCode.NOT_COORDINATOR
+    (told,) = [record for record in caplog.records if "could not be loaded" in record.message]
+    assert (told.levelname, told.exc_info) == ("ERROR", None)
+    monkeypatch.undo()
+    world.runtime.load(0, 3)
+    world.time.settle()
+    assert world.set("a", 3) == ErrorCode.NONE
 
 
 def test_records_of_a_type_nobody_knows_are_passed_over(caplog: pytest.LogCaptureFixture) -> None:
