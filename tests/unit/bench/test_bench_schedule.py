@@ -147,8 +147,8 @@ def test_titles_are_unique_and_every_row_has_its_work():
 
 def test_the_table_can_be_read_in_one_sitting_and_nothing_else_is_lost():
     assert 25 <= len(BY_IMPORTANCE) + 1 <= 50  # hostile requests are one line of it
-    assert [row.title for row in ROWS[: len(BY_IMPORTANCE)]] == list(BY_IMPORTANCE)
-    assert {row.chapter for row in ROWS[len(BY_IMPORTANCE) :]} == {hostile.CHAPTER}
+    assert [row.title for row in ROWS] == list(BY_IMPORTANCE)
+    assert {row.title for row in named(["worst"])} == {row.title for row in hostile.ROWS}
     assert {row.title for row in [*ROWS, *FURTHER]} == {row.title for row in EVERYTHING}
 
 
