@@ -172,7 +172,7 @@ def test_what_is_secret_is_read_by_its_owner_only(cluster: Secured) -> None:
     assert stat.S_IMODE(cluster.security.stat().st_mode) == 0o700
     private = [path for path in cluster.security.iterdir() if path.name != "ca.pem"]
     private += cluster.data.glob("node-*/server.properties")
-    assert len(private) == 13
+    assert len(private) == 14
     assert {stat.S_IMODE(path.stat().st_mode) for path in private} == {0o600}
     for pid in node_pids(cluster.data):
         command = Path(f"/proc/{pid}/cmdline").read_text() + Path(f"/proc/{pid}/environ").read_text()
