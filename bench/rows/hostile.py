@@ -88,7 +88,8 @@ def most_of(api: ApiKey) -> int:
     build, element = NEWER[api]
     within = _elements(build([element("#" * 7)])) - _elements(build([]))
     bound = next(row.most_elements for row in BROKER_APIS if row.key == api)
-    return (bound // within) // 1000 * 1000 - 1000
+    most = bound // within
+    return most // 1000 * 1000 - 1000 if most > 10_000 else most - within
 
 
 def _elements(part: object) -> int:
