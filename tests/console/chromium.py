@@ -18,7 +18,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 MISSING = "chromium and chromedriver are not installed; on Debian: apt-get install chromium chromium-driver"
 
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from types import TracebackType
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 class ConsoleProcess:
@@ -15,7 +15,7 @@ class ConsoleProcess:
         command = [sys.executable, "-m", "moldau", "console", "--bootstrap", bootstrap]
         listen = [] if "--listen" in arguments else ["--listen", "127.0.0.1:0"]
         self.process = subprocess.Popen(
-            [*command, *listen, "--interval", "1s", *arguments],
+            [*command, *listen, "--interval", "1s", "--patience", "60s", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

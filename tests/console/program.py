@@ -24,7 +24,7 @@ class Program:
         self.session = ""
 
     def ask(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
-        connection = http.client.HTTPConnection(self.netloc, timeout=20)
+        connection = http.client.HTTPConnection(self.netloc, timeout=90)
         try:
             sent = {name.replace("_", "-"): value for name, value in headers.items()}
             if self.session:

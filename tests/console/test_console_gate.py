@@ -10,6 +10,7 @@ from console_process import ConsoleProcess
 from program import Program
 
 from moldau import KafkaAdminClient
+from moldau.console.gate import Sessions, TooManyTries
 from moldau.testing import Cluster
 
 
@@ -107,6 +108,22 @@ def test_who_comes_from_elsewhere_logs_in(cluster: Cluster, tmp_path: Path) -> N
         assert program.get("/topics").status == 303
         tries = [program.post("/login", {"password": "no", "mark": program.mark("/login")}).status for _ in range(10)]
         assert tries[-1] == 429
+
+
+def test_who_guesses_keeps_nobody_else_out() -> None:
+    sessions = Sessions("vltava at night")
+    for _ in range(8):
+        assert sessions.enter("no", "192.0.2.1") is None
+    with pytest.raises(TooManyTries):
+        sessions.enter("vltava at night", "192.0.2.1")
+    session = sessions.enter("vltava at night", "192.0.2.2")
+    assert session is not None
+    assert sessions.is_inside(session)
+    # From very many addresses is another matter.
+    for number in range(192):
+        assert sessions.enter("no", f"198.51.100.{number}") is None
+    with pytest.raises(TooManyTries):
+        sessions.enter("vltava at night", "192.0.2.2")
 
 
 def test_a_token_is_printed_where_others_can_reach_it(cluster: Cluster) -> None:

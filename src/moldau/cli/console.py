@@ -50,6 +50,13 @@ def configure(parser: ArgumentParser) -> None:
         help="how often the cluster is looked at (default 3s)",
     )
     parser.add_argument(
+        "--patience",
+        metavar="TIME",
+        type=checked(parse_duration),
+        default=4.0,
+        help="how long a page may search records; waits for the cluster grow with it (default 4s)",
+    )
+    parser.add_argument(
         "--pipelines",
         metavar="PATH",
         action="append",
@@ -101,6 +108,7 @@ def run(options: Namespace) -> None:
             tuple(options.allow_host),
             max(options.interval, 0.5),
             tuple(options.pipelines),
+            min(max(options.patience, 0.5), 600.0),
         ),
         lambda settings: _say_where(settings, printed=options.login_file is None),
     )

@@ -23,11 +23,9 @@ from moldau.types import TopicPartition
 
 Places = dict[TopicPartition, int]
 
-# Of one look at the topic.
-_SECONDS: Final = 4.0
 _LOOKED_AT: Final = 200_000
-# Of one question, which waits for nothing that is not there yet.
-_ANSWER_SECONDS: Final = 5.0
+# Of one question, which waits for nothing that is not there yet, in parts of the whole time.
+_ANSWER: Final = 1.25
 _LIMITS: Final = FetchLimits(max_wait_ms=0, min_bytes=0, max_bytes=4 * 1024 * 1024, partition_bytes=512 * 1024)
 # Kept of a key, a value and a header's value; the whole of one record has its own page.
 KEPT: Final = 16 * 1024
@@ -104,9 +102,10 @@ class Look:
 
 
 class Browsing:
-    """Looks at some partitions of one topic, on the thread of whoever asks."""
+    """Looks at some partitions of one topic, for so many seconds at most, on the thread of whoever asks."""
 
-    def __init__(self, cluster: Cluster, *, committed: bool = False, kept: int = KEPT) -> None:
+    def __init__(self, cluster: Cluster, seconds: float, *, committed: bool = False, kept: int = KEPT) -> None:
+        self._seconds = seconds
         self._cluster = cluster
         self._isolation = IsolationLevel(committed)
         self._kept = kept
@@ -120,7 +119,7 @@ class Browsing:
     def _bounds(self, partitions: Sequence[TopicPartition], moment: int) -> Places:
         """Partitions that do not answer are left out: the others can be read."""
         answers = self._cluster.run(
-            list_offsets(dict.fromkeys(partitions, moment), isolation=self._isolation), _ANSWER_SECONDS
+            list_offsets(dict.fromkeys(partitions, moment), isolation=self._isolation), self._seconds * _ANSWER
         )
         found = {where: each.offset for where, each in answers.items() if not isinstance(each, KafkaError)}
         if partitions and not found:
@@ -134,7 +133,7 @@ class Browsing:
         look = Look(
             places={w: min(max(places[w], starts[w]), ends[w]) for w in partitions if w in starts and w in ends}
         )
-        fits, until = wanted.test(), monotonic() + _SECONDS
+        fits, until = wanted.test(), monotonic() + self._seconds
         while len(look.records) < most and (active := {w: at for w, at in look.places.items() if at < ends[w]}):
             if monotonic() > until or look.looked_at >= _LOOKED_AT:
                 look.stopped = True
@@ -166,7 +165,7 @@ class Browsing:
         look = Look(
             places={w: min(max(places[w], starts[w]), ends[w]) for w in partitions if w in starts and w in ends}
         )
-        until = monotonic() + _SECONDS
+        until = monotonic() + self._seconds
         window = most if wanted.all else max(_WINDOW, most)
         while len(look.records) < most and (active := {w: at for w, at in look.places.items() if at > starts[w]}):
             if monotonic() > until or look.looked_at >= _LOOKED_AT:
@@ -213,7 +212,7 @@ class Browsing:
         asked = {where: at for where, at in places.items() if where.partition not in look.problems}
         if not asked:
             return
-        parts, problems = self._cluster.run(_fetch(asked, self._isolation), _ANSWER_SECONDS)
+        parts, problems = self._cluster.run(_fetch(asked, self._isolation), self._seconds * _ANSWER)
         for where, problem in problems.items():
             look.problems[where.partition] = str(problem)
         for part in parts:

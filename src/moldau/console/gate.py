@@ -107,15 +107,18 @@ class Sessions:
 
     _LASTS: Final = 12 * 3600.0
     _MOST: Final = 1000
-    # So many wrong passwords within this time, and nobody may try for the rest of it.
+    # So many wrong passwords within this time from one address, and nobody may try from there for the rest of it; so
+    # many from all of them, and nobody at all. So whoever guesses does not keep out those who know.
     _TRIES: Final = 8
+    _TRIES_OF_ALL: Final = 200
     _TRIES_WITHIN: Final = 60.0
 
     def __init__(self, password: str | None) -> None:
         self._password = password
         self._key = secrets.token_bytes(32)
         self._inside: OrderedDict[str, float] = OrderedDict()
-        self._failures: deque[float] = deque(maxlen=self._TRIES)
+        # When and from where, the oldest first.
+        self._failures: deque[tuple[float, str]] = deque(maxlen=self._TRIES_OF_ALL)
         self._lock = threading.Lock()
 
     @property
@@ -137,14 +140,17 @@ class Sessions:
         with self._lock:
             return self._inside.get(session, 0.0) > monotonic()
 
-    def enter(self, password: str) -> str | None:
+    def enter(self, password: str, address: str) -> str | None:
         """A new session for the right password; None for a wrong one. TooManyTries after too many of those."""
         with self._lock:
             now = monotonic()
-            if len(self._failures) == self._TRIES and now - self._failures[0] < self._TRIES_WITHIN:
+            while self._failures and now - self._failures[0][0] >= self._TRIES_WITHIN:
+                self._failures.popleft()
+            failed_here = sum(whence == address for _, whence in self._failures)
+            if failed_here >= self._TRIES or len(self._failures) == self._TRIES_OF_ALL:
                 raise TooManyTries
             if not hmac.compare_digest((self._password or "").encode(), password.encode()):
-                self._failures.append(now)
+                self._failures.append((now, address))
                 return None
             session = self.new()
             self._inside[session] = now + self._LASTS

@@ -14,20 +14,23 @@ from typing import Any, Final, TypeVar
 
 from moldau.client.cluster import Cluster
 from moldau.client.conversation import Conversation
+from moldau.console.settings import PATIENCE
 
 T = TypeVar("T")
 
-# How long a page may wait for one answer of the cluster.
-PATIENCE: Final = 6.0
+# How long a page may wait for one answer of the cluster, where the console is as patient as it is by itself.
+_ANSWER: Final = 6.0
 _REMEMBERED: Final = 256
 # Of two looks that tell whether something gets on, the first was so long ago, or up to twice as long.
 _SLOT: Final = 6.0
 
 
 class Links:
-    """`make` gives a new line under a client id."""
+    """`make` gives a new line under a client id. A page may search records for `patience`; all waits grow with it."""
 
-    def __init__(self, make: Callable[[str], Cluster]) -> None:
+    def __init__(self, make: Callable[[str], Cluster], patience: float = PATIENCE) -> None:
+        self.patience = patience
+        self.slack = patience / PATIENCE
         self.watching = make("moldau-console-watch")
         self.asking = make("moldau-console")
         self.reading = make("moldau-console-reader")
@@ -35,8 +38,8 @@ class Links:
         self._lock = threading.Lock()
         self._answers: OrderedDict[Hashable, tuple[float, Any]] = OrderedDict()
 
-    def ask(self, conversation: Conversation[T], timeout: float = PATIENCE) -> T:
-        return self.asking.run(conversation, timeout)
+    def ask(self, conversation: Conversation[T], timeout: float = _ANSWER) -> T:
+        return self.asking.run(conversation, timeout * self.slack)
 
     def remembered(self, key: Hashable, seconds: float, find: Callable[[], T]) -> T:
         """What was found less than so many seconds ago, or is found now: ten windows that show one page ask once."""

@@ -59,8 +59,8 @@ def serve(settings: ConsoleSettings, ready: Callable[[ConsoleSettings], None]) -
     """Until it is told to end (SIGINT, SIGTERM); `ready` is called when it listens, with the port it has."""
     listening = _listen(settings)
     settings.port = listening.getsockname()[1]
-    links = Links(settings.connect)
-    watch = Watch(links.watching, settings.interval, Pipelines(settings.pipelines))
+    links = Links(settings.connect, settings.patience)
+    watch = Watch(links.watching, settings.interval, Pipelines(settings.pipelines), links.slack)
     console = Console(settings, links, watch, Sessions(settings.password), Templates())
     console.addresses = frozenset(page.path for page in PAGES)
     config = uvicorn.Config(

@@ -9,6 +9,7 @@ from typing import Final
 from moldau.client.cluster import Cluster
 
 DEFAULT_LISTEN: Final = "127.0.0.1:9080"
+PATIENCE: Final = 4.0
 
 
 @dataclass(slots=True)
@@ -28,3 +29,5 @@ class ConsoleSettings:
     interval: float = 3.0
     # Files and directories in which runs of pipelines are looked for.
     pipelines: tuple[str, ...] = ()
+    # How long a page may search records, in seconds; waits for an answer of the cluster grow with it.
+    patience: float = PATIENCE

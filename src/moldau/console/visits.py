@@ -95,6 +95,11 @@ class Visit:
     def posted(self) -> bool:
         return self.request.method == "POST"
 
+    @property
+    def client(self) -> str:
+        """The address a request comes from: behind a proxy that of the proxy."""
+        return "" if self.request.client is None else self.request.client.host
+
     def link(self, **changes: object) -> str:
         """The address of this page with some of its parameters changed; None takes one away."""
         kept = {name: value for name, value in self.request.query_params.items() if name not in changes}

@@ -51,7 +51,9 @@ class Away:
 
 
 class Watch:
-    def __init__(self, cluster: Cluster, interval: float, pipelines: Pipelines) -> None:
+    def __init__(self, cluster: Cluster, interval: float, pipelines: Pipelines, slack: float = 1.0) -> None:
+        # How long it waits for one answer.
+        self._limit = _LIMIT * slack
         self.pipelines = pipelines
         self.snapshot: Snapshot | None = None
         self.away: Away | None = None
@@ -147,8 +149,8 @@ class Watch:
     # ------------------------------------------------------------------------------------------------------ one look
 
     def _look(self) -> None:
-        cluster = self._cluster.run(describe_cluster(), _LIMIT)
-        listed = self._cluster.run(list_topics(internal=True), _LIMIT)
+        cluster = self._cluster.run(describe_cluster(), self._limit)
+        listed = self._cluster.run(list_topics(internal=True), self._limit)
         now = time()
         topics = {topic.name: topic for topic in listed}
         unknown: dict[str, str] = {}
@@ -195,7 +197,7 @@ class Watch:
 
     def _try(self, subject: str, conversation: Conversation[T], unknown: dict[str, str]) -> T | None:
         try:
-            return self._cluster.run(conversation, _LIMIT)
+            return self._cluster.run(conversation, self._limit)
         except MoldauError as error:
             unknown[subject] = str(error)
             return None

@@ -17,7 +17,7 @@ def login(visit: Visit) -> Response:
             return visit.go(following)
         return visit.page("login.html", "Log in", next=following, problem="")
     try:
-        session = visit.console.sessions.enter(visit.form("password"))
+        session = visit.console.sessions.enter(visit.form("password"), visit.client)
     except TooManyTries:
         raise Refused("Too many wrong passwords; try again in a minute.", 429) from None
     if session is None:

@@ -127,7 +127,7 @@ def one_record(visit: Visit, topic: TopicFigures, kept: int) -> tuple[Seen, int]
     where = TopicPartition(topic.name, partition)
     if partition not in visit.snapshot.topics[topic.name].partitions:
         raise Refused(f"{topic.name} has no partition {partition}.", 404)
-    browsing = Browsing(visit.links.reading, kept=kept)
+    browsing = Browsing(visit.links.reading, visit.links.patience, kept=kept)
     if visit.query("back") == "1":
         look = browsing.backwards({where: offset + 1}, Wanted(), 1)
     else:
@@ -184,7 +184,7 @@ def _partitions(visit: Visit, topic: TopicFigures) -> list[TopicPartition]:
 
 
 def _browsing(visit: Visit) -> Browsing:
-    return Browsing(visit.links.reading, committed=visit.query("committed") == "1")
+    return Browsing(visit.links.reading, visit.links.patience, committed=visit.query("committed") == "1")
 
 
 def _wanted(visit: Visit) -> Wanted:
@@ -202,7 +202,7 @@ def _places(
     if not text:
         return browsing.ends(partitions) if newest else browsing.starts(partitions)
     moment: Moment = parse_moment(text)
-    return visit.links.reading.run(moved_to(partitions, moment), 6.0)
+    return visit.links.reading.run(moved_to(partitions, moment), 6.0 * visit.links.slack)
 
 
 def _written(places: dict[TopicPartition, int]) -> str:
