@@ -43,7 +43,7 @@ def test_a_session_that_names_ever_more_is_over(sessions: ShareSessions, ended: 
 
 
 def test_all_sessions_together_have_a_limit_as_well(sessions: ShareSessions, ended: list[ShareSession]) -> None:
-    full = [begin(sessions, f"full-{number}", PLACES) for number in range(5)]
+    full = [begin(sessions, f"full-{number}", PLACES) for number in range(10)]
     with pytest.raises(KafkaError) as refused:
         begin(sessions, "late", [OTHER])
     assert refused.value.code is ErrorCode.SHARE_SESSION_LIMIT_REACHED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 from moldau.deferred import Deferred, gather, mapped
@@ -16,7 +16,8 @@ from moldau.slicing import Work
 from moldau.types import Uuid
 
 LONGEST_MEMBER_ID: Final = 36
-_TYPES: Final = range(GAP, RENEW + 1)
+_TYPES: Final = frozenset(range(GAP, RENEW + 1))
+_BATCHES_AT_ONCE: Final = 500
 
 # Of each partition something was said of: whether it is written down, else why not.
 Outcomes = dict[Place, KafkaError | None]
@@ -70,7 +71,7 @@ def acknowledge(
             refused = why_not(context, denied, place[0])
             if refused is not None:
                 raise refused
-            acknowledgements = _checked(batches, renews=renews)
+            acknowledgements = yield from _checked(batches, renews=renews)
             led = context.services.share_partitions.known(session.group_id, *place)
             if led is None:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "Nobody has acquired anything here.")
@@ -82,9 +83,11 @@ def acknowledge(
     return outcomes, mapped(gather(waiting), lambda _: None)
 
 
-def _checked(batches: Iterable[SaidBatch], *, renews: bool) -> list[Acknowledgement]:
+def _checked(batches: Sequence[SaidBatch], *, renews: bool) -> Work[list[Acknowledgement]]:
     said: list[Acknowledgement] = []
-    for batch in batches:
+    for number, batch in enumerate(batches, 1):
+        if not number % _BATCHES_AT_ONCE:
+            yield
         first, last, types = batch.first_offset, batch.last_offset, batch.acknowledge_types
         if first > last:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"There are no offsets from {first} to {last}.")
@@ -92,7 +95,7 @@ def _checked(batches: Iterable[SaidBatch], *, renews: bool) -> list[Acknowledgem
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Offset {first} comes behind {said[-1].last}.")
         if len(types) not in (1, last - first + 1):
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{len(types)} types for {last - first + 1} offsets.")
-        if any(kind not in _TYPES for kind in types):
+        if not _TYPES.issuperset(types):
             raise KafkaError(ErrorCode.INVALID_REQUEST, "There is no such type of acknowledgement.")
         if not renews and RENEW in types:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "The request does not say that it renews locks.")

@@ -234,8 +234,14 @@ class SharePartition:
     def acknowledge(self, member: str, said: Sequence[Acknowledgement], now_ms: int) -> Change | None:
         """What a member says of records it has; the ranges are in order and do not overlap. All of it is taken, or a
         KafkaError says why nothing is. None if there is nothing to write down."""
-        pieces = [piece for each in said for piece in _by_type(each, self.start)]
-        self._check(member, pieces)
+        pieces: list[tuple[int, int, int]] = []
+        for each in said:
+            # One after the other, so that no more is looked at than can have been delivered.
+            if each.last >= self.end:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, f"Offset {each.last} has not been delivered to anybody.")
+            of_this = _by_type(each, self.start)
+            self._check(member, of_this)
+            pieces += of_this
         change = Change()
         deadline = now_ms + self.limits.lock_ms
 
@@ -252,8 +258,6 @@ class SharePartition:
 
     def _check(self, member: str, pieces: Iterable[tuple[int, int, int]]) -> None:
         for first, last, kind in pieces:
-            if last >= self.end:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, f"Offset {last} has not been delivered to anybody.")
             for run in self._flight.between(first, last):
                 if run.state is not State.ACQUIRED:
                     raise KafkaError(ErrorCode.INVALID_RECORD_STATE, f"Offset {max(first, run.first)} is not acquired.")

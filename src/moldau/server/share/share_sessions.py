@@ -19,8 +19,8 @@ from moldau.types import Uuid
 INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
 _LARGEST: Final = 2**31 - 1
-# Of one session, twice as many as a request may name, so that one can change all of them; and of all sessions.
-MOST_PLACES: Final = 200_000
+# Of one session, as many as a request may have elements; and of all sessions.
+MOST_PLACES: Final = 100_000
 _MOST_PLACES_OF_ALL: Final = 1_000_000
 
 Place = tuple[Uuid, int]
