@@ -12,6 +12,7 @@ from chromium import Browser
 from console_process import ConsoleProcess
 from program import Program
 
+from chaos.apache_cluster import KafkaCluster
 from moldau import KafkaAdminClient, KafkaProducer
 from moldau.testing import Cluster
 
@@ -25,7 +26,7 @@ SETTINGS = {
 
 
 class Elsewhere(NamedTuple):
-    """A cluster that was there before: MOLDAU_COMPAT_BOOTSTRAP=HOST:PORT points at one of Apache Kafka."""
+    """A cluster that was there before: MOLDAU_COMPAT_BOOTSTRAP=HOST:PORT points at it."""
 
     bootstrap_servers: str
 
@@ -35,7 +36,9 @@ def cluster() -> Iterator[Cluster | Elsewhere]:
     if "MOLDAU_COMPAT_BOOTSTRAP" in os.environ:
         yield Elsewhere(os.environ["MOLDAU_COMPAT_BOOTSTRAP"])
         return
-    with Cluster(nodes=3, settings=SETTINGS) as cluster:
+    # MOLDAU_COMPAT_BROKER=kafka starts three nodes of Apache Kafka instead (`make compat-kafka`).
+    kind = KafkaCluster if os.environ.get("MOLDAU_COMPAT_BROKER") == "kafka" else Cluster
+    with kind(nodes=3, settings=SETTINGS) as cluster:
         yield cluster
 
 
