@@ -48,6 +48,11 @@ from moldau.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
 )
+from moldau.protocol.messages.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    TopicRequest,
+)
 from moldau.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
 from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from moldau.protocol.messages.list_offsets import (
@@ -307,6 +312,20 @@ def test_what_is_decided_of_each_element_is_decided_in_slices(
     node.turn_until(lambda: bool(wire.sent) and not len(node.node.slicer))
     assert wire.closed is None
     assert node.node.slicer.slices - before > slices_each * len(ABSENT)
+
+
+def test_partitions_of_one_topic_are_described_in_slices(node: InProcessNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    node.create_topic("wide", 300)
+    monkeypatch.setattr(slicing, "SLICE_SECONDS", 0)
+    monkeypatch.setattr(slicing, "FIRST_SLICE_SECONDS", 0)
+    request = DescribeTopicPartitionsRequest(topics=[TopicRequest(name="wide")], response_partition_limit=250)
+    before, wire = node.node.slicer.slices, Wire()
+    node.send(wire, request_frame(request, 0))
+    node.turn_until(lambda: bool(wire.sent))
+    # Each when it is looked at; what is written is written in larger pieces.
+    assert node.node.slicer.slices - before > 300
+    (topic,) = DescribeTopicPartitionsResponse.decode(wire.sent[0][9:], 0).topics
+    assert [row.partition_index for row in topic.partitions] == list(range(250))
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from moldau.server.apis.cluster_view import offline_replicas
 from moldau.server.authorization import TOPIC, denied_names, refusal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
-from moldau.slicing import Work
+from moldau.slicing import Work, distinct, in_order, pieces
 from moldau.types import NO_LEADER
 
 
@@ -36,7 +36,7 @@ def describe_topic_partitions(
     denied = denied_names(context, Operation.DESCRIBE, TOPIC, quiet=not request.topics)
     refused: list[str] = []
     names = []
-    for name in _asked(request, image):
+    for name in (yield from _asked(request, image)):
         if name in denied:
             refused.append(name)
         else:
@@ -59,18 +59,16 @@ def describe_topic_partitions(
             continue
         first = start.get(name, 0)
         indexes = sorted(index for index in topic.partitions if index >= first)
-        response.topics.append(
-            DescribeTopicPartitionsResponseTopic(
-                name=name,
-                topic_id=topic.id,
-                is_internal=topic_name.is_internal(name),
-                partitions=[
-                    _partition(image, index, topic.partitions[index], context.listener_name)
-                    for index in indexes[:limit]
-                ],
-                topic_authorized_operations=topic_operations(context, name),
-            )
+        described = DescribeTopicPartitionsResponseTopic(
+            name=name,
+            topic_id=topic.id,
+            is_internal=topic_name.is_internal(name),
+            topic_authorized_operations=topic_operations(context, name),
         )
+        response.topics.append(described)
+        for index in indexes[:limit]:
+            described.partitions.append(_partition(image, index, topic.partitions[index], context.listener_name))
+            yield
         if len(indexes) > limit:
             response.next_cursor = ResponseCursor(topic_name=name, partition_index=indexes[limit])
             break
@@ -83,10 +81,10 @@ def describe_topic_partitions(
     return response
 
 
-def _asked(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> list[str]:
+def _asked(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> Work[list[str]]:
     """The names to describe, in order, from the cursor on."""
     cursor = request.cursor
-    names = {topic.name for topic in request.topics} or set(image.topics.by_name)
+    names = yield from distinct(topic.name for topic in request.topics)
     if cursor is not None:
         if cursor.partition_index < 0:
             raise KafkaError(
@@ -97,8 +95,15 @@ def _asked(request: DescribeTopicPartitionsRequest, image: MetadataImage) -> lis
                 ErrorCode.INVALID_REQUEST,
                 f"The cursor points to {cursor.topic_name!r}, which is not in the list of topics.",
             )
-        names = {name for name in names if name >= cursor.topic_name}
-    return sorted(names)
+    if not request.topics:
+        names = list(image.topics.by_name)
+    if cursor is not None:
+        after: list[str] = []
+        for some in pieces(names):
+            after += [name for name in some if name >= cursor.topic_name]
+            yield
+        names = after
+    return (yield from in_order(names))
 
 
 def _unknown(context: RequestContext, name: str) -> DescribeTopicPartitionsResponseTopic:
