@@ -123,6 +123,7 @@ class LeadershipControl:
         else:
             for named in request.topic_partitions:
                 asked.setdefault(named.topic, {}).update(dict.fromkeys(named.partitions))
+                yield
         records: list[Message] = []
         results = []
         for name, indexes in asked.items():
@@ -138,6 +139,7 @@ class LeadershipControl:
                     else PartitionResult(partition_id=index, error_code=error.code, error_message=error.message)
                 )
             results.append(ReplicaElectionResult(topic=name, partition_result=outcomes))
+            yield
         return Decision(records, ElectLeadersResponse(replica_election_results=results), atomic=False)
 
     def _elect(self, name: str, index: int, election_type: int, records: list[Message]) -> KafkaError | None:

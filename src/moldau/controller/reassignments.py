@@ -70,6 +70,7 @@ class ReassignmentControl:
                 results.append(result)
                 yield
             responses.append(ReassignableTopicResponse(name=topic.name, partitions=results))
+            yield
         return Decision(
             records,
             AlterPartitionReassignmentsResponse(
@@ -151,6 +152,7 @@ class ReassignmentControl:
                 if known is not None:
                     rows = yield from self._ongoing(known, asked.partition_indexes)
                     found.setdefault(asked.name, []).extend(rows)
+                yield
         topics = [OngoingTopicReassignment(name=name, partitions=rows) for name, rows in found.items() if rows]
         return Decision([], ListPartitionReassignmentsResponse(error_message=None, topics=topics))
 

