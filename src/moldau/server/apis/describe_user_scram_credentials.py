@@ -63,7 +63,9 @@ def _refused(user: str, code: ErrorCode, message: str) -> DescribeUserScramCrede
 def error_response(
     request: DescribeUserScramCredentialsRequest, version: int, error: KafkaError
 ) -> DescribeUserScramCredentialsResponse:
-    return DescribeUserScramCredentialsResponse(error_code=error.code, error_message=error.message)
+    """Kafka says it for each user, too, without naming him."""
+    refused = [_refused("", error.code, error.message) for _ in request.users or ()]
+    return DescribeUserScramCredentialsResponse(error_code=error.code, error_message=error.message, results=refused)
 
 
 DESCRIBE_USER_SCRAM_CREDENTIALS: Final = Api(
