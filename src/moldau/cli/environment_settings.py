@@ -7,7 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-CLUSTER_ID: Final = "CLUSTER_ID"
+from moldau.cli.failure import USAGE, Failure
+
+_CLUSTER_ID: Final = "CLUSTER_ID"
 _PREFIX: Final = "KAFKA_"
 _STANDS_FOR: Final = {1: ".", 2: "_", 3: "-"}
 # They are for Java and for its logging, and mean nothing here. Files that were written for the other image keep them.
@@ -21,11 +23,25 @@ _FOR_JAVA: Final = frozenset(
 
 
 def environment_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """Failure if one of them is not text."""
     return {
-        _setting(name): value
+        _setting(name): _text(name, value)
         for name, value in environment.items()
-        if name.startswith(_PREFIX) and name not in _FOR_JAVA
+        if name.startswith(_PREFIX) and name not in _FOR_JAVA and name != _PREFIX
     }
+
+
+def cluster_id(environment: Mapping[str, str]) -> str | None:
+    return _text(_CLUSTER_ID, environment.get(_CLUSTER_ID, "")).strip() or None
+
+
+def _text(name: str, value: str) -> str:
+    # Python keeps bytes that are not UTF-8 as halves of surrogate pairs.
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise Failure(f"The value of {name} is not text in UTF-8.", USAGE) from None
+    return value
 
 
 def _setting(variable: str) -> str:

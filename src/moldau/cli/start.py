@@ -195,12 +195,12 @@ def _given(options: Namespace) -> tuple[dict[str, str], str | None]:
     if not options.env:
         return given, options.cluster_id
     from moldau.cli.config_providers import resolved
-    from moldau.cli.environment_settings import CLUSTER_ID, environment_settings
+    from moldau.cli.environment_settings import cluster_id, environment_settings
 
     variables = resolved(environment_settings(os.environ), "The environment")
     if "log.dir" in variables:
         given.pop("log.dirs", None)
-    return given | variables, options.cluster_id or os.environ.get(CLUSTER_ID) or None
+    return given | variables, options.cluster_id or cluster_id(os.environ)
 
 
 def node_properties(

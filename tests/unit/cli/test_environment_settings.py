@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from moldau_command import RunMoldau
 
-from moldau.cli.environment_settings import environment_settings
+from moldau.cli.environment_settings import cluster_id, environment_settings
 
 
 def test_names() -> None:
@@ -30,6 +30,12 @@ def test_names() -> None:
 
 def test_what_is_for_java_is_left_out() -> None:
     assert environment_settings({"KAFKA_HEAP_OPTS": "-Xmx1g", "KAFKA_OPTS": "", "KAFKA_LOG4J_LOGGERS": "a=INFO"}) == {}
+    assert environment_settings({"KAFKA_": "x"}) == {}
+
+
+@pytest.mark.parametrize(("said", "found"), [({}, None), ({"CLUSTER_ID": " "}, None), ({"CLUSTER_ID": " a\n"}, "a")])
+def test_the_cluster(said: dict[str, str], found: str | None) -> None:
+    assert cluster_id(said) == found
 
 
 @pytest.fixture
@@ -80,6 +86,13 @@ def test_a_variable_that_is_no_setting(moldau: RunMoldau, monkeypatch: pytest.Mo
     result = moldau("start", "--env")
     assert result.returncode == 1
     assert b"num.partitons" in result.stderr
+
+
+def test_a_value_that_is_no_text(moldau: RunMoldau, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_BROKER_RACK", "\udcff")
+    result = moldau("start", "--env", "--data", "/nowhere")
+    assert result.returncode == 2
+    assert result.stderr == b"moldau: The value of KAFKA_BROKER_RACK is not text in UTF-8.\n"
 
 
 def test_not_for_many_nodes(moldau: RunMoldau) -> None:
