@@ -13,7 +13,6 @@ sealed text counts for no other.
 
 from __future__ import annotations
 
-import hashlib
 from base64 import b64decode, b64encode
 from functools import lru_cache
 from typing import Final
@@ -45,6 +44,9 @@ def seal(name: str, text: str, secret: Password | None, broker: str, random: byt
             f"{name} is a secret, and what is set while the broker runs is written into the metadata of the cluster: "
             f"set {SETTING} in the file of this broker, so that it is encrypted there"
         )
+    # Loaded by those who have such settings: it costs every start milliseconds.
+    import hashlib
+
     salt = hashlib.sha256(broker.encode()).digest()[:_SALT_BYTES]
     sealed = _cipher(secret.value, salt).encrypt(random, text.encode(), name.encode())
     return _MARK + b64encode(salt + random + sealed).decode()
@@ -75,7 +77,9 @@ def unseal(name: str, text: str, *secrets: Password | None) -> str:
 
 @lru_cache(maxsize=64)
 def _cipher(secret: str, salt: bytes):  # type: ignore[no-untyped-def]
-    # Loaded by those who have such settings.
+    # As above.
+    import hashlib
+
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     return AESGCM(hashlib.pbkdf2_hmac("sha512", secret.encode(), salt, _ROUNDS, _KEY_BYTES))
