@@ -226,7 +226,9 @@ def test_may_somebody_do_something_and_by_which_rule(browser: Browser, admin: Ka
     browser.see("Nobody does cluster-action to a topic")
 
 
-def test_who_is_a_super_user_is_what_our_brokers_are_set_to(program: Program) -> None:
+def test_who_is_a_super_user_is_what_our_brokers_are_set_to(program: Program, cluster: Cluster) -> None:
+    if type(cluster) is not Cluster:
+        pytest.skip("Apache Kafka does not tell the value of super.users, whose kind it does not know")
     assert 'value="User:ANONYMOUS;User:root"' in program.get("/acls/may").text
     answer = program.get("/acls/may?" + urlencode({"principal": "root", "name": "x"}))
     assert "A super user may do everything" in answer.text
