@@ -45,6 +45,7 @@ from moldau.protocol.messages.describe_delegation_token import (
     DescribeDelegationTokenOwner,
     DescribeDelegationTokenRequest,
 )
+from moldau.protocol.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from moldau.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
@@ -292,6 +293,7 @@ ONE_BY_ONE: list[tuple[Message, float]] = [
         ),
         4.5,
     ),
+    (DescribeLogDirsRequest(topics=[DescribableLogDirTopic(topic="absent", partitions=list(range(3000)))]), 0.5),
     (ElectLeadersRequest(timeout_ms=9000, topic_partitions=[TopicPartitions(topic=name) for name in ABSENT]), 6.5),
     (AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(name=name) for name in ABSENT]), 4.5),
     (

@@ -35,7 +35,9 @@ def describe_log_dirs(context: RequestContext, request: DescribeLogDirsRequest) 
     if request.topics is not None:
         asked = set()
         for topic in request.topics:
-            asked.update(TopicPartition(topic.topic, index) for index in topic.partitions)
+            for index in topic.partitions:
+                asked.add(TopicPartition(topic.topic, index))
+                yield
             yield
     logs = context.services.logs
     cordoned = set(context.services.config.cordoned_log_dirs)
