@@ -121,8 +121,8 @@ def test_a_wrong_password_is_told_without_being_shown(spark: Any, secured: Secur
     assert "guessed-it" not in str(caught.value)
 
 
-def test_a_declared_pipeline(spark: Any, secured: Secured, topic: str, tmp_path: Path) -> None:
-    """Its source, its sink and what it cannot read: all of them by the login that the file names."""
+def declared(spark: Any, secured: Secured, topic: str, directory: Path) -> Path:
+    """The file of a pipeline whose source, sink and dead letters log in, with three records to read."""
     written(spark, secured.options(), topic, ['{"river": "elbe"}', "no river", '{"river": "moldau"}'])
     login = secured.properties("admin")
     with KafkaAdminClient(bootstrap_servers=secured.bootstrap, **security_options(login).client()) as admin:
@@ -136,9 +136,15 @@ def test_a_declared_pipeline(spark: Any, secured: Secured, topic: str, tmp_path:
         "sinks": {"kept": {"from": "parsed", "topic": f"{topic}-out", "value": "river", "options": way}},
         "dead_letters": {"topic": f"{topic}-bad", "options": way},
     }
-    file = tmp_path / "rivers.yaml"
+    file = directory / "rivers.yaml"
     # JSON is YAML.
     file.write_text(json.dumps(content))
+    return file
+
+
+def test_a_declared_pipeline(spark: Any, secured: Secured, topic: str, tmp_path: Path) -> None:
+    """Its source, its sink and what it cannot read: all of them by the login that the file names."""
+    file = declared(spark, secured, topic, tmp_path)
     pipeline = load(str(file))
     started = start(spark, pipeline, once=True)
     try:
@@ -149,3 +155,17 @@ def test_a_declared_pipeline(spark: Any, secured: Secured, topic: str, tmp_path:
     assert len(values(spark, secured.options(), f"{topic}-bad")) == 1
     status = Status("rivers", str(file), "", queries=[{"query": "kept", "positions": {topic: {"0": 1}}}])
     assert current_lag(pipeline, status) == {"kept": 2}
+
+
+@pytest.mark.long
+def test_a_declared_pipeline_by_the_command(spark: Any, secured: Secured, topic: str, tmp_path: Path) -> None:
+    """On a Spark of its own, in a process of its own; what it says shows no password."""
+    file = declared(spark, secured, topic, tmp_path)
+    for _ in range(2):
+        words = [MOLDAU, "pipeline", "run", str(file), "--once", "--plain", "--spark-log", str(tmp_path / "spark.log")]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        # The second time there is nothing left to take.
+        assert values(spark, secured.options(), f"{topic}-out") == ["elbe", "moldau"]
+    said = [done.stdout, done.stderr, *(path.read_text(errors="replace") for path in tmp_path.rglob("*.log"))]
+    assert not any(secured.password("admin") in each for each in said)
