@@ -102,7 +102,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Any:
     }
     listeners = {"SASL": "SASL_PLAINTEXT", "CONTROLLER": "SASL_PLAINTEXT"}
     node = ApacheKafka(KafkaTools(libs), tmp_path_factory.mktemp("kafka") / "data", settings, listeners)
-    node.format("accesscontrolaccesscon")
+    node.format("accesscontrolaccesscon", alone=True)
     node.start()
     target = Kafka(node)
     prepare(target, settle)
