@@ -144,7 +144,8 @@ def build_wheel(python: str, version: str, processor: str, source: Path) -> Path
             "setuptools and Cython",
         )
     compiler = place / "cc"
-    write_compiler(compiler, processor)
+    write_headers(python, processor, place / "include")
+    write_compiler(compiler, processor, place / "include")
     suffix = f".{soabi(python)}-{processor}-linux-gnu.so"
     variables = {
         "CC": str(compiler),
@@ -173,7 +174,20 @@ def soabi(python: str) -> str:
     return re.sub(r"-[^-]+-linux-gnu$", "", name)
 
 
-def write_compiler(path: Path, processor: str) -> None:
+def write_headers(python: str, processor: str, place: Path) -> None:
+    """Debian keeps the one header that depends on the processor where only its own compiler looks. What differs between
+    the two kinds of processors is nothing that the kernels ask for."""
+    code = "import sysconfig; print(sysconfig.get_config_var('MULTIARCH'), 'python' + sysconfig.get_python_version())"
+    said = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout
+    multiarch, name = said.split()
+    kept = Path("/usr/include") / multiarch / name
+    there = place / f"{processor}-linux-gnu"
+    there.mkdir(parents=True)
+    if kept.is_dir():
+        (there / name).symlink_to(kept)
+
+
+def write_compiler(path: Path, processor: str, headers: Path) -> None:
     """Options of the Python it is built for that zig does not know are left out; they save a little time or space."""
     path.write_text(
         "#!/bin/sh\n"
@@ -183,7 +197,7 @@ def write_compiler(path: Path, processor: str) -> None:
         "    -Wl,-Bsymbolic-functions | -Wl,-z,* | -fcf-protection* | -ffat-lto-objects | -flto*) ;;\n"
         '    *) set -- "$@" "$argument" ;; esac\n'
         "done\n"
-        f'exec "{TOOLS}/bin/python" -m ziglang cc -target {processor}-linux-gnu.{LIBRARY} "$@"\n'
+        f'exec "{TOOLS}/bin/python" -m ziglang cc -target {processor}-linux-gnu.{LIBRARY} -I"{headers}" "$@"\n'
     )
     path.chmod(0o755)
 
