@@ -162,10 +162,13 @@ def build_wheel(python: str, version: str, processor: str, source: Path) -> Path
     )
     built = next(place.glob("*.whl"))
     run(
-        [TOOLS / "bin" / "auditwheel", "repair", "--only-plat", "--plat", f"{PLATFORM}_{processor}", "-w", DIST, built],
+        [TOOLS / "bin" / "auditwheel", "repair", "--only-plat", "--plat", "auto", "-w", DIST, built],
         f"{built.name}, looked at by auditwheel",
     )
-    return next(DIST.glob(f"*-{version}-{version}-*{processor}.whl"))
+    # It is told no name, because it knows those of its own processor only. What it found must be what was wanted.
+    for wheel in DIST.glob(f"*-{version}-{version}-*{PLATFORM}_{processor}.whl"):
+        return wheel
+    raise Failure(f"{built.name} needs more of the system than {PLATFORM}.")
 
 
 def soabi(python: str) -> str:
