@@ -16,6 +16,7 @@ from moldau.protocol.messages.consumer_protocol_subscription import ConsumerProt
 from moldau.protocol.messages.heartbeat import HeartbeatRequest
 from moldau.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from moldau.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from moldau.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 METADATA = encode_subscription(ConsumerProtocolSubscription(topics=["t"]), 1)
@@ -299,3 +300,28 @@ def test_the_last_member_of_the_consumer_protocol_that_comes_back_as_a_classic_o
     assert sync(world, back, "one").error_code == 0
     world.time.advance(11_000)
     assert group.members == {}
+
+
+def hello_share(world: GroupWorld, member_id: str) -> Answer:
+    request = ShareGroupHeartbeatRequest(group_id="g", member_id=member_id, subscribed_topic_names=["t"])
+    return Answer(world, world.groups.shares.heartbeat(world.info(1), request))
+
+
+@pytest.mark.parametrize("join_anew", [hello, hello_share])
+def test_who_comes_back_before_his_end_is_written_down_and_falls_silent_is_removed(join_anew: Any) -> None:
+    world = GroupWorld()
+    world.create_topic("t", 2)
+    join_anew(world, "m")
+    world.log.automatic = False
+    world.time.advance(46_000)  # longer than a session, less than a write may take after it
+    group = world.shard.groups.get("g")
+    assert group is not None
+    assert not group.members, "silent, though nobody else knows it yet"
+    join_anew(world, "m")
+    assert set(group.members) == {"m"}
+    world.log.automatic = True
+    world.log.commit(OFFSETS)
+    world.time.settle()
+    assert set(group.members) == {"m"}
+    world.time.advance(MINUTE)
+    assert not group.members

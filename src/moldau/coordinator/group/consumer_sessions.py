@@ -115,8 +115,12 @@ class ConsumerSessions:
         records = yield from self._update.leave(group, leaving, now_ms)
 
         def done(error: Exception | None) -> None:
-            if error is None:
-                for member_id in leaving:
+            if error is not None:
+                return
+            current = self._groups.consumer(group.group_id)
+            for member_id in leaving:
+                # Who has come back before that was written down has new timeouts.
+                if current is None or member_id not in current.members:
                     self.forget(group.group_id, member_id)
 
         return Result(records, None, done=done)

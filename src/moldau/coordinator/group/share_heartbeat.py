@@ -211,7 +211,9 @@ class ShareHeartbeat:
         records.append(share_epoch_record(group_id, group.epoch + 1, new_hash))
 
         def done(error: Exception | None) -> None:
-            if error is None:
+            current = self._groups.share(group_id)
+            # Who has come back before that was written down has a new timeout.
+            if error is None and (current is None or member_id not in current.members):
                 self._timers.cancel(session_key(group_id, member_id))
 
         return Result(records, None, done=done)

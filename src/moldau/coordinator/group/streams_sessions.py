@@ -107,11 +107,15 @@ class StreamsSessions:
             group.endpoint_epoch += 1
 
         def done(error: Exception | None) -> None:
-            if error is None:
+            if error is not None:
+                return
+            current = self._groups.streams(group_id)
+            # Who has come back before that was written down has new timeouts.
+            if current is None or member_id not in current.members:
                 self._timers.cancel(session_key(group_id, member_id))
                 self._timers.cancel(_key(group_id, member_id))
-                if group.is_empty and self._beginning.pop(group_id, None) is not None:
-                    self._timers.cancel(_gathering(group_id))
+            if (current is None or current.is_empty) and self._beginning.pop(group_id, None) is not None:
+                self._timers.cancel(_gathering(group_id))
 
         return Result(records, None, done=done)
 
