@@ -25,6 +25,8 @@ from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api, ErrorResponse, Handler
 from moldau.server.parts import Parts
 
+# Of all share partitions in one write, each of which may say something of 20,000 records, one by one.
+_MOST_BATCHES: Final = 60_000
 _PARTS: Final = (Parts(("topics", "partitions"), ("results", "partitions"), size=100),)
 
 
@@ -72,6 +74,7 @@ WRITE_SHARE_GROUP_STATE: Final = Api(
     _handler(ShareCoordinator.write),
     _refused(writes.WriteShareGroupStateResponse, writes.WriteStateResult, writes.PartitionResult),
     parts=_PARTS,
+    most_elements=_MOST_BATCHES,
 )
 DELETE_SHARE_GROUP_STATE: Final = Api(
     ApiKey.DELETE_SHARE_GROUP_STATE,
