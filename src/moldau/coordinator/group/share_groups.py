@@ -17,7 +17,7 @@ from moldau.coordinator.group.share_group import NO_STATE, ShareGroup, TopicStat
 from moldau.coordinator.group.share_heartbeat import check
 from moldau.coordinator.group.share_offsets import EndOffsets, ShareOffsets, SharePersister, Write, then
 from moldau.coordinator.runtime import CoordinatorRuntime
-from moldau.deferred import Deferred, ready, recovered
+from moldau.deferred import Deferred, mapped, ready, recovered
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.messages import alter_share_group_offsets as alteration
 from moldau.protocol.messages import delete_share_group_offsets as deletion
@@ -66,7 +66,7 @@ class ShareGroups:
         offsets, group_id, now = self._connected(), request.group_id, self._clock.now_ms()
         check(request)
         heard = self._write("share heartbeat", group_id, lambda shard: shard.shares.heartbeat(info, request, now))
-        return recovered(then(heard, lambda each: offsets.heard(group_id, each)), _refused)
+        return recovered(mapped(heard, lambda each: offsets.heard(group_id, each)), _refused)
 
     def describe(self, group_id: str) -> Work[describes.DescribedGroup]:
         image = self._runtime.image

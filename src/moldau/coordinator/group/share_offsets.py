@@ -7,6 +7,7 @@ the answer is lost, what stands here says what is to be asked again.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Protocol, TypeVar, cast
 
@@ -26,6 +27,8 @@ from moldau.protocol.messages import initialize_share_group_state as initialize_
 from moldau.protocol.messages import read_share_group_state_summary as summaries
 from moldau.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
 from moldau.types import NO_OFFSET, ZERO_UUID, TopicPartition, Uuid
+
+logger = logging.getLogger("moldau.coordinator.group")
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -76,22 +79,23 @@ class ShareOffsets:
 
     # ---------------------------------------------------------------------------------------------- initialisation
 
-    def heard(self, group_id: str, heard: Heard) -> Deferred[ShareGroupHeartbeatResponse]:
-        """The answer to a heartbeat, once what it subscribes to has a state."""
-        if not heard.initialize:
-            return ready(heard.response)
-        offsets = {
-            topic_id: dict.fromkeys(state.partitions, _UNDECIDED) for topic_id, state in heard.initialize.items()
-        }
-        done = self._initialize(group_id, StartOffsets(offsets, heard.state_epoch))
+    def heard(self, group_id: str, heard: Heard) -> ShareGroupHeartbeatResponse:
+        """The answer to a heartbeat. What it subscribes to gets its state meanwhile, and until then is nobody's; if
+        that cannot be done a later heartbeat asks for it again. No member can help it, so none is told: to some clients
+        an error that a heartbeat does not usually have is the end."""
+        if heard.initialize:
+            offsets = {
+                topic_id: dict.fromkeys(state.partitions, _UNDECIDED) for topic_id, state in heard.initialize.items()
+            }
 
-        def answered(refused: Mapping[Uuid, Mapping[int, KafkaError]]) -> ShareGroupHeartbeatResponse:
-            for errors in refused.values():
-                for error in errors.values():
-                    return ShareGroupHeartbeatResponse(error_code=error.code, error_message=error.message)
-            return heard.response
+            def done(refused: Mapping[Uuid, Mapping[int, KafkaError]] | None, error: BaseException | None) -> None:
+                errors = [each for errors in (refused or {}).values() for each in errors.values()]
+                reason = error or next(iter(errors), None)
+                if reason is not None:
+                    logger.info("the state of share partitions of %s could not be made: %s", group_id, reason)
 
-        return mapped(done, answered)
+            self._initialize(group_id, StartOffsets(offsets, heard.state_epoch)).then(done)
+        return heard.response
 
     def _initialize(self, group_id: str, start: StartOffsets) -> Deferred[dict[Uuid, dict[int, KafkaError]]]:
         """What could not be initialised, after it is written down what could; all of it or nothing."""
