@@ -6,7 +6,14 @@ from starlette.responses import Response
 
 from moldau.client.admin.offsets import TO_THE_END
 from moldau.client.admin.offsets import delete_records as delete_before
-from moldau.client.admin.topics import NewTopic, TopicOutcome, create_partitions, create_topics, delete_topics
+from moldau.client.admin.topics import (
+    NewTopic,
+    TopicOutcome,
+    create_partitions,
+    create_topics,
+    delete_topics,
+    describe_topics,
+)
 from moldau.console.pages.topics import known_topic
 from moldau.console.visits import Refused, Visit
 from moldau.errors import KafkaError, MoldauError
@@ -45,8 +52,9 @@ def grow(visit: Visit) -> Response:
 
 def delete_records(visit: Visit) -> Response:
     topic = known_topic(visit)
-    seen = visit.snapshot
-    indexes = sorted(seen.topics[topic.name].partitions) if topic.name in seen.topics else list(range(topic.partitions))
+    # As it is now: what was seen last may be from before partitions were added.
+    (view,) = visit.links.ask(describe_topics([topic.name]))
+    indexes = sorted(view.partitions)
     if visit.posted:
         visit.confirmed(topic.name)
         chosen = visit.form("partition")
