@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cluster_command import Started, begun, node_pids
@@ -16,7 +18,21 @@ from patience import PATIENCE, alive, wait_until
 
 from moldau import KafkaConsumer, KafkaProducer, TopicPartition
 from moldau.admin import KafkaAdminClient, NewTopic
-from moldau.supervision.layout import free_ports, new_cluster_id
+from moldau.supervision.layout import new_cluster_id, reserve
+
+
+def neighbours(held: ExitStack, number: int) -> int:
+    """The first of so many ports in a row, which nobody else is given while they are held."""
+    while True:
+        with ExitStack() as tried:
+            first = tried.enter_context(reserve()).getsockname()[1]
+            try:
+                for port in range(first + 1, first + number):
+                    tried.enter_context(reserve(port))
+            except OSError:
+                continue
+            held.enter_context(tried.pop_all())
+            return int(first)
 
 
 @pytest.fixture
@@ -114,9 +130,17 @@ def test_as_many_nodes_as_cores(start: Callable[..., Started], tmp_path: Path) -
     assert command.end()[0] == 0
 
 
-def test_the_nodes_of_several_machines_are_one_cluster(start: Callable[..., Started], tmp_path: Path) -> None:
+@pytest.fixture
+def held() -> Iterator[ExitStack]:
+    with ExitStack() as held:
+        yield held
+
+
+def test_the_nodes_of_several_machines_are_one_cluster(
+    start: Callable[..., Started], held: ExitStack, tmp_path: Path
+) -> None:
     """Two machines of two nodes, and a controller elsewhere: the replicas of a partition are on both machines."""
-    controller, *ports = free_ports(3)
+    controller, *ports = (neighbours(held, number) for number in (1, 2, 2))
     cluster_id = new_cluster_id()
     common = f"controller.listener.names=CONTROLLER\ncontroller.quorum.voters=9@127.0.0.1:{controller}\n"
     alone = f"process.roles=controller\nnode.id=9\nlisteners=CONTROLLER://127.0.0.1:{controller}\n"
@@ -130,9 +154,16 @@ def test_the_nodes_of_several_machines_are_one_cluster(start: Callable[..., Star
         machines.append(start("start", str(file), "--nodes", "2", "--cluster-id", cluster_id))
     assert [each.bootstrap for each in machines] == [f"127.0.0.1:{port}" for port in ports]
     with KafkaAdminClient(bootstrap_servers=machines[0].bootstrap) as admin:
-        admin.create_topics([NewTopic("rivers", 4, 2)])
-        (described,) = admin.describe_topics(["rivers"])
-    replicas = [set(partition["replica_nodes"]) for partition in described["partitions"]]
+        admin.create_topics([NewTopic("rivers", 4, 2)], wait_for_metadata=True)
+        # Each broker hears of it by itself, and any of them may be asked.
+        described: list[Any] = []
+
+        def all_known() -> bool:
+            described[:] = admin.describe_topics(["rivers"])[0]["partitions"]
+            return len(described) == 4
+
+        wait_until(all_known)
+    replicas = [set(partition["replica_nodes"]) for partition in described]
     assert all(len(each & {1, 2}) == len(each & {5, 6}) == 1 for each in replicas), replicas
     assert set.union(*replicas) == {1, 2, 5, 6}
     for disk in ("one", "two"):

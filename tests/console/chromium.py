@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException, TimeoutException
+from selenium.common.exceptions import StaleElementReferenceException, TimeoutException, WebDriverException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
@@ -19,6 +19,8 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 PATIENCE = 60.0
+# What ChromeDriver sometimes says in the place of a stale element.
+_REPLACED = "does not belong to the document"
 MISSING = "chromium and chromedriver are not installed; on Debian: apt-get install chromium chromium-driver"
 
 
@@ -108,6 +110,12 @@ class Browser:
 
     @property
     def text(self) -> str:
+        """What is on the page; one that is replaced while it is read is read again."""
+        found: list[str] = []
+        self.wait(lambda: found.append(self._text()) or True, "the page")
+        return found[-1]
+
+    def _text(self) -> str:
         return self.driver.find_element(By.TAG_NAME, "main").text
 
     @property
@@ -128,12 +136,18 @@ class Browser:
         return self.driver.execute_script(script, *arguments)
 
     def wait(self, condition: Callable[[], object], what: str) -> None:
+        def holds(driver: object) -> object:
+            try:
+                return condition()
+            except WebDriverException as error:
+                if _REPLACED in str(error.msg):
+                    raise StaleElementReferenceException(error.msg) from error
+                raise
+
         try:
-            WebDriverWait(self.driver, PATIENCE, 0.05, ignored_exceptions=[StaleElementReferenceException]).until(
-                lambda driver: condition()
-            )
+            WebDriverWait(self.driver, PATIENCE, 0.05, ignored_exceptions=[StaleElementReferenceException]).until(holds)
         except TimeoutException:
-            pytest.fail(f"{what} was not seen at {self.path}; there is:\n{self.text[:3000]}")
+            pytest.fail(f"{what} was not seen at {self.path}; there is:\n{self._text()[:3000]}")
 
     def complaints(self) -> list[str]:
         """What the browser itself had to say: scripts that failed, content that the policy refused. That a form was
