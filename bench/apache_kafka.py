@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import subprocess
 import time
 import zipfile
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from bench.contenders import DELETE_DELAY_MS, NO_SETTINGS, READY_SECONDS, Contender, Running, end, log_of
 from bench.conversation import Conversation
+from moldau.supervision.layout import hold_ports
 
 CLUSTER_ID = "UJGknZGyd0ra95Lz8JamMg"
 TOOL_SECONDS = 90.0
@@ -98,7 +98,7 @@ class Kafka(Contender):
         self.tools = KafkaTools(libs)
 
     def start(self, data: Path, settings: Mapping[str, str] = NO_SETTINGS) -> Running:
-        port, controller = free_ports(2)
+        port, controller = hold_ports(2)
         data = data.absolute()
         properties = data.with_name(f"{data.name}.properties")
         text = PROPERTIES.format(port=port, controller=controller, data=data, delay=DELETE_DELAY_MS)
@@ -135,15 +135,6 @@ def wait_for(process: subprocess.Popen[str], address: tuple[str, int]) -> None:
         except OSError:
             time.sleep(0.005)
     raise RuntimeError("Apache Kafka did not start")
-
-
-def free_ports(number: int) -> list[int]:
-    """Ports nobody listens on, for a program that cannot choose one by itself and tell."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(number)]
-    ports = [opened.getsockname()[1] for opened in sockets]
-    for opened in sockets:
-        opened.close()
-    return ports
 
 
 class KafkaTools:

@@ -12,7 +12,6 @@ import secrets
 import sys
 from pathlib import Path
 
-from bench.apache_kafka import free_ports
 from bench.contenders import Contender, Door, Running, fresh
 from bench.conversation import Conversation
 from moldau.protocol.messages.alter_user_scram_credentials import (
@@ -20,6 +19,7 @@ from moldau.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsResponse,
     ScramCredentialUpsertion,
 )
+from moldau.supervision.layout import hold_ports
 
 HOST = "127.0.0.1"
 OPEN = "PLAINTEXT"
@@ -45,7 +45,7 @@ class SecuredBroker:
 def start_secured(contender: Contender, directory: Path) -> SecuredBroker:
     data = fresh(directory)
     keys, trusted = _issue(directory)
-    ports = dict(zip(PROTOCOLS, free_ports(len(PROTOCOLS)), strict=True))
+    ports = dict(zip(PROTOCOLS, hold_ports(len(PROTOCOLS)), strict=True))
     password = secrets.token_urlsafe(16)
     running = contender.start(data, _settings(ports, keys))
     with Conversation(running.address) as conversation:

@@ -6,13 +6,14 @@ import os
 import resource
 import select
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+
+from moldau.supervision.layout import hold_ports
 
 MOLDAU = Path(sys.executable).parent / "moldau"
 READY_SECONDS = 60.0
@@ -21,7 +22,7 @@ READY_SECONDS = 60.0
 class MortalNode:
     def __init__(self, data: Path, settings: Mapping[str, str], *, descriptors: int | None = None) -> None:
         self.data = data
-        self.address = ("127.0.0.1", _free_port())
+        self.address = ("127.0.0.1", *hold_ports(1))
         self.bootstrap = f"127.0.0.1:{self.address[1]}"
         self.log = data.with_name(data.name + ".log")
         self._settings = dict(settings)
@@ -122,11 +123,3 @@ class MortalNode:
                 break
             line += byte
         return line
-
-
-def _free_port() -> int:
-    """A port nobody uses now; the node comes back to it after every death."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

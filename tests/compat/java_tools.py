@@ -9,13 +9,14 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import time
 import zipfile
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+
+from moldau.supervision.layout import hold_ports
 
 TOOL_SECONDS = 90.0
 START_SECONDS = 60.0
@@ -120,7 +121,7 @@ class ApacheKafka:
         self.data = data
         self.log = data.with_name(data.name + ".kafka.log")
         protocols = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT", **(listeners or {})}
-        self._ports = dict(zip(protocols, free_ports(len(protocols)), strict=True))
+        self._ports = dict(zip(protocols, hold_ports(len(protocols)), strict=True))
         self.bootstrap = self.address("PLAINTEXT")
         self.properties = data.with_name(data.name + ".properties")
         everything = {
@@ -175,12 +176,3 @@ class ApacheKafka:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-
-
-def free_ports(number: int) -> list[int]:
-    """Ports nobody listens on, for a program that cannot choose one by itself and tell."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(number)]
-    ports = [opened.getsockname()[1] for opened in sockets]
-    for opened in sockets:
-        opened.close()
-    return ports

@@ -14,6 +14,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from moldau.supervision.layout import hold_ports
+
 REALM = "MOLDAU.TEST"
 _PROGRAMS = ("krb5kdc", "kdb5_util", "kadmin.local", "kinit")
 _PATIENCE = 20.0
@@ -43,8 +45,7 @@ class Realm:
         self.directory = directory
         root = _unpacked()
         place = "" if root is None else str(root)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        (port,) = hold_ports(1)
         (directory / "krb5.conf").write_text(
             f"[libdefaults]\n default_realm = {REALM}\n dns_lookup_kdc = false\n dns_canonicalize_hostname = false\n"
             f" rdns = false\n udp_preference_limit = 1\n default_ccache_name = FILE:{directory}/ccache\n"

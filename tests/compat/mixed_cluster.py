@@ -14,8 +14,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from java_tools import KafkaTools, free_ports
+from java_tools import KafkaTools
 from node_process import MOLDAU
+
+from moldau.supervision.layout import hold_ports
 
 CLUSTER_ID = "UJGknZGyd0ra95Lz8JamMg"
 QUORUM_VOTERS = "controller.quorum.voters"
@@ -168,7 +170,7 @@ class MixedCluster:
         self._dynamic = dynamic
         self.nodes: dict[int, MixedNode] = {}
         names = {number: [*_listeners(roles)] for number, (_, roles) in nodes.items()}
-        ports = iter(free_ports(sum(map(len, names.values()))))
+        ports = iter(hold_ports(sum(map(len, names.values()))))
         for number, (whose, roles) in nodes.items():
             kind = KafkaNode if whose == "kafka" else MoldauNode
             node = kind(number, roles, directory, {name: next(ports) for name in names[number]})

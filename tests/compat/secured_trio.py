@@ -8,9 +8,10 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from java_tools import free_ports
 from node_process import MOLDAU
 from secured_node import MODULES
+
+from moldau.supervision.layout import hold_ports
 
 CLUSTER = "q1Sh-9_ISia_zwGINzRvyQ"
 NODES = (1, 2, 3)
@@ -67,7 +68,7 @@ def format_node(data: Path, settings: dict[str, str]) -> None:
 
 class Trio:
     def __init__(self, directory: Path, environment: Mapping[str, str] | None = None, **more: str) -> None:
-        ports = free_ports(2 * len(NODES))
+        ports = hold_ports(2 * len(NODES))
         brokers, controllers = ports[: len(NODES)], ports[len(NODES) :]
         self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in brokers)
         self.voters = voters_at(controllers)

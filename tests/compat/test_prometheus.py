@@ -20,6 +20,7 @@ from test_metrics_endpoint import metrics_address
 
 from moldau import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from moldau.admin import NewTopic
+from moldau.supervision.layout import hold_ports
 from moldau.testing import Cluster
 
 pytestmark = [
@@ -60,21 +61,13 @@ class Prometheus:
         return found
 
 
-def a_free_port() -> int:
-    """Prometheus says nowhere which one it took for port 0."""
-    import socket
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
 @contextmanager
 def prometheus(directory: Path, targets: list[str]) -> Iterator[Prometheus]:
     directory.mkdir()
     configuration = directory / "prometheus.yml"
     configuration.write_text(CONFIGURATION.format(targets=json.dumps(targets)))
-    address = f"127.0.0.1:{a_free_port()}"
+    # Prometheus says nowhere which one it took for port 0.
+    address = f"127.0.0.1:{hold_ports(1)[0]}"
     command = ["prometheus", f"--config.file={configuration}", f"--storage.tsdb.path={directory / 'data'}"]
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen([*command, f"--web.listen-address={address}"], stdout=log, stderr=log)

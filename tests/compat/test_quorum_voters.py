@@ -15,7 +15,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from java_tools import free_ports
 from mixed_cluster import QUORUM_VOTERS, MoldauNode
 from node_process import MOLDAU
 from patience import wait_until
@@ -24,6 +23,7 @@ from moldau.client.admin import describe_cluster
 from moldau.client.admin.quorum import ControllerEndpoint, add_voter, remove_voter
 from moldau.client.cluster import Cluster
 from moldau.errors import MoldauError
+from moldau.supervision.layout import hold_ports
 from moldau.types import uuid_from_text
 
 pytestmark = pytest.mark.long
@@ -37,7 +37,7 @@ class Nodes:
     """Three nodes of ours, each broker and controller, by number."""
 
     def __init__(self, directory: Path) -> None:
-        ports = iter(free_ports(6))
+        ports = iter(hold_ports(6))
         self._nodes = {
             number: MoldauNode(
                 number, "broker,controller", directory, {"PLAINTEXT": next(ports), "CONTROLLER": next(ports)}
@@ -196,7 +196,7 @@ def test_a_voter_that_moved_tells_the_leader(nodes: Nodes) -> None:
     for number in [*(n for n in (1, 2, 3) if n != leader), leader]:
         # The last one leads until it stops: another leader has to be told, or it comes to lead again.
         nodes[number].stop()
-        [nodes[number].ports["CONTROLLER"]] = free_ports(1)
+        [nodes[number].ports["CONTROLLER"]] = hold_ports(1)
         nodes[number].configure(nodes.changing)
         nodes[number].start()
 

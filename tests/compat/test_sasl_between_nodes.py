@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from java_tools import free_ports
 from node_process import MOLDAU
 from secured_node import MODULES, kafka_python
 from secured_trio import CLUSTER, PATIENCE, SESSION_MS, Trio
 
 from moldau import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from moldau.admin import NewTopic
+from moldau.supervision.layout import hold_ports
 
 pytestmark = pytest.mark.ours_only("nodes of ours among themselves")
 
@@ -50,7 +50,7 @@ def test_records_are_replicated_while_logins_are_renewed(trio: Trio) -> None:
 
 def test_nobody_else_comes_in_where_controllers_meet(trio: Trio, tmp_path: Path) -> None:
     """A node with a wrong password never gets to know the cluster, and says why."""
-    ports = free_ports(1)
+    ports = hold_ports(1)
     wrong = {
         "process.roles": "broker",
         "node.id": "9",

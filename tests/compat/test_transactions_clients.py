@@ -13,6 +13,8 @@ import pytest
 from node_process import MOLDAU, NodeProcess, StartNode
 from transactional_clients import PRODUCERS, SECONDS, Confluent, TransactionalProducer, create_topic, read_topic
 
+from moldau.supervision.layout import hold_ports
+
 PARTITIONS = 3
 
 Make = Callable[..., TransactionalProducer]
@@ -165,8 +167,4 @@ def test_tools_show_and_end_transactions(broker: NodeProcess, topic: str) -> Non
 
 def fixed_port() -> dict[str, str]:
     """A node that can be found again after a restart."""
-    import socket
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    return {"listeners": f"PLAINTEXT://127.0.0.1:{port}"}
+    return {"listeners": f"PLAINTEXT://127.0.0.1:{hold_ports(1)[0]}"}

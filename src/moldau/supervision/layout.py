@@ -10,7 +10,6 @@ import os
 import socket
 from base64 import urlsafe_b64encode
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -23,6 +22,7 @@ CONTROLLER: Final = "CONTROLLER"
 CLIENTS: Final = "PLAINTEXT"
 SECURED_CLIENTS: Final = "SASL_SSL"
 _HIGHEST_PORT: Final = 65_535
+_HELD: Final[list[socket.socket]] = []
 
 
 class LayoutError(MoldauError):
@@ -107,10 +107,11 @@ def new_cluster_id() -> str:
             return text
 
 
-def free_ports(number: int) -> list[int]:
-    """Ports nobody uses now, all different."""
-    with ExitStack() as stack:
-        return [stack.enter_context(reserve()).getsockname()[1] for _ in range(number)]
+def hold_ports(number: int) -> list[int]:
+    """Ports nobody uses, all different; nobody else is given them as long as this process lives."""
+    places = [reserve() for _ in range(number)]
+    _HELD.extend(places)
+    return [place.getsockname()[1] for place in places]
 
 
 def reserve(port: int = 0) -> socket.socket:
@@ -186,7 +187,7 @@ def _grown(known: Layout, nodes: int) -> Layout:
     taken = {place.port for place in places}
     while len(places) < nodes:
         following = max(taken) + 1
-        port = following if _is_free(following) else free_ports(1)[0]
+        port = following if _is_free(following) else hold_ports(1)[0]
         taken.add(port)
         places.append(Place(len(places) + 1, port, None))
     return Layout(known.cluster_id, tuple(places), known.secure)
@@ -210,7 +211,7 @@ def _is_free(port: int) -> bool:
 
 def _ports(nodes: int, first: int) -> tuple[list[int], list[int]]:
     if first == 0:
-        free = free_ports(nodes + voters_among(nodes))
+        free = hold_ports(nodes + voters_among(nodes))
         return free[:nodes], free[nodes:]
     if first + nodes - 1 > _HIGHEST_PORT:
         raise LayoutError(f"There are no {nodes} ports from {first} on; the highest is {_HIGHEST_PORT}.")

@@ -20,6 +20,7 @@ from moldau.links.link import Link
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.create_topics import CreateTopicsRequest
 from moldau.protocol.messages.metadata import MetadataRequest
+from moldau.supervision.layout import hold_ports
 
 
 @pytest.fixture
@@ -70,9 +71,7 @@ def test_a_request_the_peer_does_not_offer_fails_alone(loop: OnALoop, peer: Scri
 
 
 def test_nobody_listens(loop: OnALoop) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        address = Address(*unused.getsockname())
+    address = Address("127.0.0.1", *hold_ports(1))
     link = loop.link(address)
     waiting = loop.call(lambda: link.ask(MetadataRequest(), PATIENCE))
     with pytest.raises(ConnectionFailed, match="does not answer"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,6 +22,7 @@ from moldau.protocol.messages.fetch import FetchRequest
 from moldau.protocol.messages.metadata import MetadataRequest
 from moldau.runtime.chance import SystemRandom
 from moldau.simulation.world import World
+from moldau.supervision.layout import hold_ports
 
 # ------------------------------------------------------------------------------------------------- on real sockets
 
@@ -151,9 +151,7 @@ def test_closing_fails_what_waits_and_whatever_comes_later(loop: OnALoop, peers:
 
 
 def test_an_address_that_is_none_is_answered_as_well(loop: OnALoop, peers: Peers) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        nobody = Address(*unused.getsockname())
+    nobody = Address("127.0.0.1", *hold_ports(1))
     for address in (nobody, Address("a" * 80 + ".example", 9092)):
         for _ in range(3):
             with pytest.raises(ConnectionFailed):

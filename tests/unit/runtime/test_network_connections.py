@@ -16,6 +16,7 @@ import pytest
 from network_harness import PATIENCE, Echo, Running
 
 from moldau.runtime.ports import Receiver, SocketOptions, Transport
+from moldau.supervision.layout import hold_ports
 
 
 def test_port_zero_takes_a_free_one_and_taken_ones_are_refused(running: Running) -> None:
@@ -205,10 +206,7 @@ def test_connects_out_and_what_was_sent_before_waits(running: Running) -> None:
 
 @pytest.mark.parametrize(("host", "words"), [("127.0.0.1", "refused"), ("does-not-exist.invalid", "")])
 def test_a_failed_connect_arrives_as_closed_with_the_reason(running: Running, host: str, words: str) -> None:
-    unused = socket.socket()
-    unused.bind(("127.0.0.1", 0))
-    port = unused.getsockname()[1]
-    unused.close()
+    (port,) = hold_ports(1)
     made: list[Echo] = []
 
     def receiver(transport: Transport) -> Echo:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from moldau.supervision.layout import (
     Layout,
     LayoutError,
     Place,
-    free_ports,
+    hold_ports,
     plan,
     read,
     remembered,
@@ -76,7 +77,7 @@ def test_a_cluster_stays_at_its_port(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_ports_that_are_taken_are_not_written_down(tmp_path: Path) -> None:
-    (port,) = free_ports(1)
+    (port,) = hold_ports(1)
     with reserve(port) as taken:
         taken.listen()
         with pytest.raises(LayoutError, match=f"Something listens already at 127.0.0.1:{port}, which node 1 needs"):
@@ -102,8 +103,15 @@ def test_a_file_that_is_not_one(tmp_path: Path) -> None:
         remembered(tmp_path, 3, 0)
 
 
-def test_free_ports_are_all_different() -> None:
-    assert len(set(free_ports(50))) == 50
+def test_held_ports_are_all_different_and_given_to_nobody_else() -> None:
+    held = hold_ports(50)
+    assert len(set(held)) == 50
+    for port in held:
+        with socket.socket() as other, pytest.raises(OSError, match="in use"):
+            other.bind(("127.0.0.1", port))
+        # And the node they are held for can listen there.
+        with reserve(port) as node:
+            node.listen()
 
 
 def test_new_clusters_have_ids_of_their_own() -> None:
