@@ -351,7 +351,7 @@ def _start_failure(error: OSError, config: BrokerConfig) -> Failure:
         return Failure(f"The host in {where} is not known ({reason}); choose another address with --listen.")
     match error.errno:
         case errno.EADDRINUSE:
-            return Failure(f"Something listens already at {where}; choose another address with --listen.")
+            return Failure(f"Something listens already at {_taken(config) or where}; choose another address.")
         case errno.EADDRNOTAVAIL:
             return Failure(f"This machine does not have the address in {where}; choose another with --listen.")
         case errno.EACCES | errno.EPERM | errno.EROFS if error.filename is None:
@@ -360,6 +360,24 @@ def _start_failure(error: OSError, config: BrokerConfig) -> Failure:
             place = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else directories
             return Failure(f"The data directory cannot be written ({place}: {reason}); choose another with --data.")
     return Failure(f"The node cannot start: {reason}" + (f" ({error.filename})." if error.filename else "."))
+
+
+def _taken(config: BrokerConfig) -> str:
+    """Which of several addresses it is: the node has given up all that it had, so each is asked for once more."""
+    from moldau.runtime.ports import SocketOptions
+    from moldau.runtime.sockets import listening_socket
+
+    wanted = {str(end): (end.host, end.port) for end in (*config.broker_endpoints, *config.controller_endpoints)}
+    if config.metrics_listener:
+        host, _, number = config.metrics_listener.rpartition(":")
+        wanted[f"metrics.listener {config.metrics_listener}"] = host.strip("[]"), int(number)
+    found = []
+    for name, address in wanted.items():
+        try:
+            listening_socket(*address, SocketOptions()).close()
+        except OSError:
+            found.append(name)
+    return ", ".join(found)
 
 
 def _node_count(text: str) -> int:

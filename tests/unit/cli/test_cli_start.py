@@ -12,6 +12,7 @@ import pytest
 from moldau_command import RunMoldau
 
 from moldau.cli.start import collect_from_now_on, node_properties
+from moldau.supervision.layout import hold_ports, reserve
 
 FILE = {
     "process.roles": "broker,controller",
@@ -100,6 +101,21 @@ def test_a_port_that_is_taken(moldau: RunMoldau, tmp_path: Path) -> None:
     assert (result.returncode, result.stdout) == (1, b"")
     assert address.encode() in result.stderr
     assert result.stderr.count(b"\n") == 1
+
+
+def test_the_one_port_of_several_that_is_taken(moldau: RunMoldau, tmp_path: Path) -> None:
+    clients, metrics = hold_ports(2)
+    for taken in (clients, metrics):
+        with reserve(taken) as listening:
+            listening.listen()
+            result = moldau(
+                *("start", "--data", str(tmp_path), "--log-level", "error", "--listen", f"127.0.0.1:{clients}"),
+                *("--set", f"metrics.listener=127.0.0.1:{metrics}"),
+            )
+        assert result.returncode == 1
+        (sentence,) = result.stderr.decode().splitlines()
+        assert f"127.0.0.1:{taken}" in sentence
+        assert all(str(port) not in sentence for port in {clients, metrics} - {taken})
 
 
 def test_a_broker_that_finds_no_controller(moldau: RunMoldau, tmp_path: Path) -> None:
