@@ -125,6 +125,15 @@ def batches(
     yield from ready
 
 
+def batch_of_one(record: CoordinatorRecord, now_ms: int) -> bytes:
+    """The batch of a decision that is one short record; whether it is too large the log knows."""
+    value = record.value
+    builder = BatchBuilder()
+    encoded = None if value is None else _INT16.pack(record.value_version) + value.encode(record.value_version)
+    builder.append(now_ms, encode_key(record.key), encoded, ())
+    return builder.build()
+
+
 def _built(
     builder: BatchBuilder,
     records: Sequence[CoordinatorRecord],

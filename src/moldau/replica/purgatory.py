@@ -31,9 +31,12 @@ COMPLETED_PER_TURN = 256
 class DelayedOperation:
     """Subclasses say when they are complete (`ready`) and what happens then (`finish`)."""
 
-    __slots__ = ("_purgatory", "_timer", "completed")
+    __slots__ = ("_purgatory", "_timer", "completed", "waits_for")
 
-    def __init__(self) -> None:
+    def __init__(self, waits_for: Hashable = None) -> None:
+        """Those that wait under one key and name the same in `waits_for` are ready together or not at all, as long as
+        none of them is completed: where the first is not, the others are not looked at."""
+        self.waits_for = waits_for
         self.completed = False
         self._timer: WheelTimer | None = None
         # Where it waits, or has waited.
@@ -164,18 +167,25 @@ class Purgatory(Generic[Key]):
             return 0
         finished = 0
         waiting = []
+        # What the last one waits for in vain.
+        absent: Hashable = None
         # Taken out first: finishing an operation may append, check and wait again.
         del self.watched[key]
         for place, operation in enumerate(operations):
             if operation.completed:
                 continue
-            if operation.can_complete(key):
+            waits_for = operation.waits_for
+            if waits_for is not None and waits_for == absent:
+                waiting.append(operation)
+            elif operation.can_complete(key):
+                absent = None
                 operation.complete()
                 finished += 1
                 if finished == most:
                     waiting += operations[place + 1 :]
                     break
             else:
+                absent = waits_for
                 waiting.append(operation)
         if waiting:
             self.watched[key] = waiting + self.watched.get(key, [])

@@ -172,6 +172,43 @@ def test_expires_at_its_deadline_not_before(purgatory: Purgatory[str], time: Fak
     assert purgatory.waiting == 0
 
 
+class Thirsty(Waiting):
+    """Takes one of what there is of something."""
+
+    def __init__(self, source: list[int], waits_for: object) -> None:
+        super().__init__()
+        self.waits_for = waits_for
+        self.source = source
+        self.looked = 0
+
+    def ready(self) -> bool:
+        self.looked += 1
+        return bool(self.source)
+
+    def finish(self, expired: bool) -> None:
+        super().finish(expired)
+        self.source.pop()
+
+
+def test_who_waits_for_what_another_waits_for_in_vain_is_not_looked_at(purgatory: Purgatory[str]) -> None:
+    one: list[int] = []
+    other: list[int] = []
+    ones = [Thirsty(one, ("one", True)) for _ in range(4)]
+    others = [Thirsty(other, ("other", True)) for _ in range(2)]
+    lonely = [Thirsty(other, None) for _ in range(2)]
+    for operation in (*ones, *others, *lonely):
+        purgatory.wait(operation, ["a"], 1000, is_ready=False)
+    other.append(1)
+    assert purgatory.check("a") == 1
+    assert [operation.looked for operation in (*ones, *others, *lonely)] == [1, 0, 0, 0, 1, 1, 1, 1]
+    one += [1, 2]
+    assert purgatory.check("a") == 2
+    assert [len(operation.finished) for operation in (*ones, *others, *lonely)] == [1, 1, 0, 0, 1, 0, 0, 0]
+    other += [1, 2, 3]
+    assert purgatory.check("a") == 3, "whoever was passed over still waits"
+    assert [len(operation.finished) for operation in (*ones, *others, *lonely)] == [1, 1, 0, 0, 1, 1, 1, 1]
+
+
 def test_finishing_may_wait_again_under_the_same_key(purgatory: Purgatory[str]) -> None:
     second = Waiting()
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from in_process_node import InProcessNode
 
+from moldau.coordinator.record_framing import decode_record
+from moldau.coordinator.share.shard import Change
+from moldau.coordinator.share.state import RECORD_TYPES, SharePartitionKey
+from moldau.coordinator.share.state_batches import Batch
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError
 from moldau.links.addresses import Address
@@ -18,6 +23,8 @@ from moldau.protocol.messages import read_share_group_state as reads
 from moldau.protocol.messages import read_share_group_state_summary as summaries
 from moldau.protocol.messages import write_share_group_state as writes
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from moldau.protocol.messages.share_snapshot_value import ShareSnapshotValue
+from moldau.protocol.records import decode_batch
 from moldau.server.other_brokers import OtherBrokers
 from moldau.server.share.persister import LIMIT_SECONDS, SharePersister
 from moldau.types import uuid_to_text
@@ -109,6 +116,76 @@ def test_a_restart_finds_the_states(tmp_path: Path) -> None:
     answer = again.settle(again.node.services.share_persister.read_summary(summary(topic_id, 0, 2)))
     assert [row.start_offset for row in answer.results[0].partitions] == [5, 5]
     again.close()
+
+
+def records_of(node: InProcessNode, partition: int) -> list[Any]:
+    """What was written of a share partition, but for the times."""
+    found = []
+    for hosted in node.node.replicas.by_name["__share_group_state"].partitions.values():
+        segment = hosted.log.segments.active
+        data = segment.open_file().read(0, segment.size)
+        for placed in segment.batches():
+            for record in decode_batch(data, placed.position, placed.position + placed.header.size):
+                decoded = decode_record(RECORD_TYPES, record.key, record.value)
+                if decoded is not None and decoded.key.partition == partition:
+                    found.append(decoded.value)
+    for value in found:
+        if isinstance(value, ShareSnapshotValue):
+            value.create_timestamp = value.write_timestamp = 0
+    return found
+
+
+def test_a_short_change_becomes_the_record_that_a_request_would_write(tmp_path: Path) -> None:
+    settings = {**SETTINGS, "share.coordinator.snapshot.update.records.per.snapshot": "4"}
+    node = InProcessNode(tmp_path / "data", compiled=True, settings=settings)
+    topic_id, chance, short = node.create_topic("orders", 4), Random(1), 0
+    persister = node.node.services.share_persister
+    node.settle(persister.initialize(initialize(topic_id, 0, 1)))
+    for number in range(40):
+        first = 5 + chance.randrange(60)
+        start = chance.choice([5, 6, number]) if number > 5 else -1
+        batches = [
+            Batch(first + 3 * each, first + 3 * each + 1, 2, 1 + each % 2) for each in range(chance.randrange(4))
+        ]
+        request = write(topic_id, 0, 0, 0)
+        (row,) = request.topics[0].partitions
+        row.start_offset, row.delivery_complete_count, row.leader_epoch = start, number, number // 9
+        row.state_batches = [
+            writes.StateBatch(
+                first_offset=each.first,
+                last_offset=each.last,
+                delivery_state=each.state,
+                delivery_count=each.deliveries,
+            )
+            for each in batches
+        ]
+        assert codes(node.settle(persister.write(request))) == [0]
+        here = persister.write_here(SharePartitionKey("g", topic_id, 1), Change(1, number // 9, start, number, batches))
+        if here is None:
+            row.partition = 1
+            assert codes(node.settle(persister.write(request))) == [0]
+        else:
+            assert here is True
+            short += 1
+    assert records_of(node, 0) == records_of(node, 1)
+    known, other = node.settle(persister.read_summary(summary(topic_id, 0, 1))).results[0].partitions
+    assert (known.start_offset, known.delivery_complete_count) == (other.start_offset, other.delivery_complete_count)
+    assert short == 32, "each fifth is a snapshot"
+    node.close()
+
+
+def test_what_is_wrong_with_a_short_change_is_left_to_a_request(node: InProcessNode) -> None:
+    topic_id = node.create_topic("orders", 4)
+    persister = node.node.services.share_persister
+    key, change = SharePartitionKey("g", topic_id, 0), Change(1, 3, 5, 0, [Batch(5, 6, 2, 1)])
+    assert persister.write_here(key, change) is None, "there is no topic of states"
+    node.settle(persister.initialize(initialize(topic_id, 0)))
+    assert persister.write_here(key, change) is True
+    assert persister.write_here(key, change._replace(leader_epoch=2)) is None, "another leads it since"
+    assert persister.write_here(key, change._replace(state_epoch=2)) is None
+    assert persister.write_here(key, change._replace(batches=change.batches * 100)) is None
+    assert persister.write_here(key._replace(partition=1), change) is None, "it was never initialized"
+    assert len(records_of(node, 0)) == 2
 
 
 class Later:

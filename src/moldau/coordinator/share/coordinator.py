@@ -17,9 +17,10 @@ together, each for itself; the answer has them in the order of the request.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 from moldau.coordinator.partition_log import PartitionLog
+from moldau.coordinator.record_framing import batch_of_one
 from moldau.coordinator.runtime import CoordinatorRuntime
 from moldau.coordinator.shard import Result, ShardContext
 from moldau.coordinator.share.settings import ShareCoordinatorSettings
@@ -37,7 +38,7 @@ from moldau.protocol.messages import read_share_group_state_summary as summaries
 from moldau.protocol.messages import write_share_group_state as writes
 from moldau.runtime.ports import Clock, Loop
 from moldau.slicing import Slicer, Work
-from moldau.types import TopicPartition
+from moldau.types import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 
 V = TypeVar("V")
 R = TypeVar("R")
@@ -160,6 +161,24 @@ class ShareCoordinator:
             writes.WriteStateResult,
             writes.WriteShareGroupStateResponse,
         )
+
+    def write_shortly(self, key: SharePartitionKey, change: Change) -> Deferred[None] | Literal[True] | None:
+        """The same for one share partition and a short change, if its shard is here and has time: True if it is written
+        down, or what comes of it. None if it is left, and nothing has changed."""
+        writer = self.runtime.idle_writer(str(key))
+        record = None if writer is None else writer.shard.short_update(key, change)
+        if writer is None or record is None:
+            return None
+        now, shard = self._clock.now_ms(), writer.shard
+
+        def replay(offset: int) -> None:
+            shard.replay(record, offset, NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
+
+        try:
+            written = writer.write_encoded(batch_of_one(record, now), 1, now, replay)
+        except KafkaError:
+            return None
+        return True if written is None else written
 
     def delete(self, request: deletes.DeleteShareGroupStateRequest) -> Deferred[deletes.DeleteShareGroupStateResponse]:
         def delete(shard: ShareShard, asked: Mapping[SharePartitionKey, None], _now_ms: int) -> Result[list[Outcome]]:

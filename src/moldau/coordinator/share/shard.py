@@ -38,6 +38,8 @@ from moldau.types import NO_EPOCH, NO_OFFSET, Uuid
 _COLD_TIMER: Final = "snapshot what has not changed for long"
 # Between two pauses.
 _PIECE: Final = 64
+# So many batches are written down in one go.
+_SHORT: Final = 32
 
 
 class Change(NamedTuple):
@@ -132,6 +134,15 @@ class ShareShard:
             if refused is None and state is not None:
                 records.append(self._record(key, state, change, now_ms))
         return Result(records, outcomes)
+
+    def short_update(self, key: SharePartitionKey, change: Change) -> CoordinatorRecord | None:
+        """What `write` would decide, if that is one short record; None if it is more, or something is wrong with it."""
+        state = self._states.get(key)
+        if state is None or len(change.batches) > _SHORT or state.updates >= self._settings.updates_per_snapshot:
+            return None
+        if change.state_epoch not in (UNCHANGED, state.state_epoch):
+            return None
+        return self._record(key, state, change, 0) if self._why_not(key, state, change.leader_epoch) is None else None
 
     def read(self, asked: Mapping[SharePartitionKey, int], now_ms: int) -> Result[list[Outcome]]:
         """By leader epoch: from now on those before are fenced."""

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from moldau.config.group import EARLIEST, LATEST, GroupConfig, reset_duration_ms
+from moldau.coordinator.share.shard import Change as Written
 from moldau.coordinator.share.state import SharePartitionKey
 from moldau.coordinator.share.state_batches import Batch
 from moldau.deferred import Deferred, ready
@@ -78,6 +79,8 @@ class LedSharePartition:
         self.error: KafkaError | None = None
         self._state: SharePartition | None = None
         self._state_epoch = 0
+        # The settings that the limits of the state are from.
+        self._limited_by: GroupConfig | None = None
         self._replicas = replicas
         self._persister = persister
         self._config = config
@@ -111,12 +114,14 @@ class LedSharePartition:
         """With the limits of the moment; None while it is being read."""
         if self._state is not None:
             config = self._config()
-            self._state.limits = Limits(
-                config.share_record_lock_duration_ms,
-                config.share_delivery_count_limit,
-                config.share_partition_max_record_locks,
-                config.share_renew_acknowledge_enable,
-            )
+            if config is not self._limited_by:
+                self._limited_by = config
+                self._state.limits = Limits(
+                    config.share_record_lock_duration_ms,
+                    config.share_delivery_count_limit,
+                    config.share_partition_max_record_locks,
+                    config.share_renew_acknowledge_enable,
+                )
         return self._state
 
     # ----------------------------------------------------------------------------------------------------- reading
@@ -276,7 +281,18 @@ class LedSharePartition:
             else:
                 self._settled(self)
 
-        self._send([batch for change, _ in queue for batch in change.batches], state).then(written)
+        batches = [batch for change, _ in queue for batch in change.batches]
+        here = self._persister.write_here(self.key, self._changed(batches, state))
+        if here is True:
+            written(None, None)
+        elif here is None:
+            self._send(batches, state).then(written)
+        else:
+            # Written or not: asked again it does no harm, and is as long as it may help.
+            here.then(lambda _, error: self._send(batches, state).then(written) if error else written(None, None))
+
+    def _changed(self, batches: Sequence[Batch], state: SharePartition) -> Written:
+        return Written(self._state_epoch, self.leader_epoch, state.start, state.delivery_complete_count, batches)
 
     def _send(self, batches: Sequence[Batch], state: SharePartition) -> Deferred[None]:
         row = writes.PartitionData(

@@ -6,7 +6,7 @@ Only headers are looked at, some of them at a time: the records of a read may be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from moldau._speed.layout import (
     CONTROL,
@@ -26,12 +26,18 @@ _PIECE: Final = 64 << 10
 _NO_PRODUCER: Final = -1
 
 
-class LogBatches(NamedTuple):
-    """Whole batches of a read; `ends` are where they end in it."""
+class LogBatches:
+    """Whole batches of a read; `ends` are where they end in it. What was looked at last is kept in `data`, which begins
+    at `data_at`."""
 
-    spans: list[Span]
-    ends: list[int]
-    aborted: list[Span]
+    __slots__ = ("aborted", "data", "data_at", "ends", "spans")
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self.ends: list[int] = []
+        self.aborted: list[Span] = []
+        self.data = b""
+        self.data_at = 0
 
     def bytes_of(self, first: int, last: int) -> tuple[int, int]:
         """Where the batches with these offsets begin and end."""
@@ -43,10 +49,15 @@ class LogBatches(NamedTuple):
                 end = self.ends[place]
         return begin or 0, end
 
+    def held(self, begin: int, end: int) -> bytes | None:
+        """The bytes there, if they are among those that are kept."""
+        first = begin - self.data_at
+        return self.data[first : end - self.data_at] if first >= 0 and end - self.data_at <= len(self.data) else None
+
 
 def batches_of(records: FileSlice, reach: int, aborted: Sequence[tuple[int, int]]) -> LogBatches:
     """As far as the offset `reach`. `aborted` are the producers of aborted transactions and where those begin."""
-    found = LogBatches([], [], [])
+    found = LogBatches()
     waiting = sorted(aborted, key=lambda one: one[1])
     aborting: set[int] = set()
     position, total = 0, len(records)
@@ -72,6 +83,7 @@ def batches_of(records: FileSlice, reach: int, aborted: Sequence[tuple[int, int]
         found.ends.append(position)
         if span.last >= reach:
             break
+    found.data, found.data_at = data, begin
     return found
 
 

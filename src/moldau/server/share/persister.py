@@ -13,10 +13,11 @@ again it does no harm, since the same state is written.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from moldau.coordinator.partition_hash import partition_for
 from moldau.coordinator.share.coordinator import ShareCoordinator
+from moldau.coordinator.share.shard import Change
 from moldau.coordinator.share.state import SHARE_STATE_TOPIC, SharePartitionKey
 from moldau.deferred import Deferred
 from moldau.errors import ErrorCode, KafkaError, error_code
@@ -141,6 +142,11 @@ class SharePersister:
 
     def write(self, request: writes.WriteShareGroupStateRequest) -> Deferred[writes.WriteShareGroupStateResponse]:
         return self._ask(_WRITE, request)
+
+    def write_here(self, key: SharePartitionKey, change: Change) -> Deferred[None] | Literal[True] | None:
+        """A short change of one share partition, if its coordinator is this one: True if it is written down, or what
+        comes of it, which may be a failure that passes. None if it is to be asked for, and nothing has changed."""
+        return self.coordinator.write_shortly(key, change)
 
     def delete(self, request: deletes.DeleteShareGroupStateRequest) -> Deferred[deletes.DeleteShareGroupStateResponse]:
         return self._ask(_DELETE, request)

@@ -27,6 +27,8 @@ from moldau.slicing import Slicer, Work
 from moldau.types import NO_EPOCH
 
 _READ_COMMITTED: Final = "read_committed"
+# So many partitions are watched in one go.
+_FEW: Final = 64
 
 
 class ShareFetchOptions(NamedTuple):
@@ -98,10 +100,10 @@ class ShareFetchCall:
             yield
         return (yield from self._acquire())
 
-    def _acquire(self) -> Work[list[Fetched] | Deferred[list[Fetched]]]:
-        """Takes what there is, and waits if that is nothing."""
-        clock_ms = self._led[0].now_ms if self._led else self._deadline_ms
-        if clock_ms >= self._deadline_ms or self._hurried or self.is_due():
+    def _acquire(self, *, due: bool = False) -> Work[list[Fetched] | Deferred[list[Fetched]]]:
+        """Takes what there is, and waits if that is nothing. `due`: there is something, or it is not waited for."""
+        due = due or self._hurried or not self._led or self._led[0].now_ms >= self._deadline_ms or self.is_due()
+        if due:
             for led in self._led:
                 while self._session.is_open and self._records > 0 and self._bytes > 0 and self._take(led):
                     yield
@@ -114,11 +116,15 @@ class ShareFetchCall:
         later: Deferred[list[Fetched]] = Deferred()
         self._waiting = DelayedShareFetch(self, later)
         partitions = [led.partition for led in self._led]
-        yield from self._replicas.fetches.wait_in_slices(self._waiting, partitions, left_ms)
+        if not due and len(partitions) <= _FEW:
+            # It was looked at a moment ago.
+            self._replicas.fetches.wait(self._waiting, partitions, left_ms, is_ready=False)
+        else:
+            yield from self._replicas.fetches.wait_in_slices(self._waiting, partitions, left_ms)
         return later
 
     def resume(self, later: Deferred[list[Fetched]]) -> None:
-        self._slicer.run_into(self._acquire(), later)
+        self._slicer.run_into(self._acquire(due=True), later)
 
     # ------------------------------------------------------------------------------------------------- is there any?
 
@@ -142,6 +148,10 @@ class ShareFetchCall:
             for led in self._led
             if led.partition is partition
         )
+
+    def waits_for(self) -> Hashable:
+        """The same for all members who only wait for any record of one share partition."""
+        return (self._led[0], self._isolated) if len(self._led) == 1 and self._options.min_bytes <= 1 else None
 
     def _available(self, led: LedSharePartition, wanted: int) -> int:
         """Bytes that could be acquired, or at least one for each if no more are wanted."""
@@ -216,7 +226,10 @@ class ShareFetchCall:
             return state.next_fetch_offset > offset
         led.watch_locks()
         begin, end = batches.bytes_of(acquired[0].first, acquired[-1].last)
-        records = FileSlice(read.records.file, read.records.position + begin, end - begin)
+        # To send what is in memory costs less than to have the network send it from the file.
+        records: FileSlice | bytes | None = batches.held(begin, end)
+        if records is None:
+            records = FileSlice(read.records.file, read.records.position + begin, end - begin)
         self._found.append(Fetched(place, records, acquired))
         self._records -= sum(last - first + 1 for first, last, _ in acquired)
         self._bytes -= len(records)
@@ -229,7 +242,7 @@ class DelayedShareFetch(DelayedOperation):
     __slots__ = ("_call", "_later")
 
     def __init__(self, call: ShareFetchCall, later: Deferred[list[Fetched]]) -> None:
-        super().__init__()
+        super().__init__(call.waits_for())
         self._call = call
         self._later = later
 
