@@ -188,3 +188,45 @@ def read_at_end(object partition, object asked, int32_t follower, int64_t broker
     return (
         topic, index, 0, local.high_watermark, local.last_stable_offset, local.log_start_offset, None, -1, b"",
     )
+
+
+def follower_at_end(object replicas, list asked, int32_t follower, int64_t broker_epoch):
+    """A follower in sync asks for partitions of which he has everything: he is noted down as having been here now, in
+    the partitions whose high watermark that moves as well. A list of these; None, and nothing has happened, if there is
+    more to it."""
+    cdef Py_ssize_t count = len(asked), place
+    cdef int64_t offset, leader_epoch, fetched_epoch, log_start, now_ms
+    cdef list partitions, moved
+    if count == 0 or count > MOST_PARTITIONS or replicas.arrivals:
+        return None
+    rules = replicas.replication.isr
+    if broker_epoch != -1 and rules.is_stale(follower, broker_epoch):
+        return None
+    watched = <dict> replicas.deletes.watched
+    by_id = <dict> replicas.by_id
+    partitions = []
+    for place in range(count):
+        topic, index, offset, _, leader_epoch, _, fetched_epoch = asked[place]
+        hosted = by_id.get(topic)
+        partition = None if hosted is None else (<dict> hosted.partitions).get(index)
+        if partition is None or not partition.is_leader or follower not in partition.isr or partition in watched:
+            return None
+        if leader_epoch != -1 and leader_epoch != partition.leader_epoch:
+            return None
+        log = partition.log
+        if follower not in <dict> partition.followers or log.local.log_end_offset != offset:
+            return None
+        if fetched_epoch >= 0 and fetched_epoch != log.epochs.latest_epoch:
+            return None
+        partitions.append(partition)
+    now_ms = rules.now_ms()
+    moved = []
+    for place in range(count):
+        partition = partitions[place]
+        known = (<dict> partition.followers)[follower]
+        _, _, offset, _, _, log_start, _ = asked[place]
+        reached = known.end_offset
+        known.fetched(offset, log_start, offset, broker_epoch, now_ms)
+        if reached != offset and partition.advance_high_watermark():
+            moved.append(partition)
+    return moved

@@ -27,7 +27,7 @@ from moldau.slicing import Work
 from moldau.types import NO_OFFSET, Uuid
 
 if _speed.COMPILED:
-    from moldau._speed.followed import read_at_end
+    from moldau._speed.followed import follower_at_end, read_at_end
 
 A = TypeVar("A")
 
@@ -90,8 +90,9 @@ class Reads:
         rack: str = "",
         denied: Container[str | Uuid] | None = None,
         briefly: bool = False,
+        told: bool = False,
     ) -> None:
-        """`briefly` has a kernel look at what is new to nobody."""
+        """`briefly` has a kernel look at what is new to nobody. `told` says that the partitions know of this fetch."""
         self._replicas = replicas
         self._briefly = briefly
         self._asked = asked
@@ -106,7 +107,7 @@ class Reads:
         # Topics this reader may not read; None if there is nobody who would say so.
         self._denied = denied
         # Whether the partitions know that the follower is here.
-        self._told = follower == NO_REPLICA
+        self._told = told or follower == NO_REPLICA
         self.results: list[ReadResult] = []
         # Of the topic of each result; None where there is none here.
         self._traffics: list[Traffic | None] = []
@@ -342,3 +343,43 @@ class Reads:
     def _refuse(self, topic: str | Uuid, index: int, error: KafkaError) -> None:
         self.failed = True
         self.results.append((topic, index, error.code, NO_OFFSET, NO_OFFSET, NO_OFFSET, None, NO_REPLICA, b""))
+
+
+def wait_at_end(
+    replicas: ReplicaManager,
+    asked: Sequence[AskedRead],
+    follower: int,
+    broker_epoch: int,
+    min_bytes: int,
+    max_wait_ms: int,
+    answer: Callable[[], A | Deferred[A]],
+) -> tuple[DelayedFetch, Deferred[A]] | None:
+    """The fetch of a follower who has everything there is, told to the partitions, while it waits: nearly all of them
+    are such. As `Reads` does it, but for what has to be read; None, and nothing has happened, if it has to."""
+    replication = replicas.replication
+    if replication is None or max_wait_ms <= 0 or min_bytes <= 0:
+        return None
+    moved = follower_at_end(replicas, asked, follower, broker_epoch)
+    if moved is None:
+        return None
+    throttle = replication.leader_throttle
+    later: Deferred[A] = Deferred()
+    by_id = replicas.by_id
+    waiting = [WaitingRead(by_id[each[0]].partitions[each[1]], each[2], each[3]) for each in asked]  # type: ignore[index]
+    for partition in moved:
+        replicas.moved(partition)
+    if moved:
+        # Producers and readers have waited for this follower, who has time.
+        replicas.fetches.check_now()
+    operation = DelayedFetch(
+        waiting,
+        min_bytes,
+        committed=False,
+        follower=True,
+        respond=lambda: settle(later, answer),
+        throttled=lambda partition: throttle.holds_back(partition, follower),
+    )
+    # Those who were served meanwhile may have written.
+    is_ready = None if moved else False
+    replicas.fetches.wait(operation, [read.partition for read in waiting], max_wait_ms, is_ready=is_ready)
+    return operation, later

@@ -16,7 +16,7 @@ above, which say what they have to do.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Final
 
 from moldau import _speed
@@ -33,7 +33,7 @@ from moldau.protocol.messages.fetch import (
     PartitionData,
 )
 from moldau.replica.partition import NO_REPLICA
-from moldau.replica.reads import Reads
+from moldau.replica.reads import Reads, wait_at_end
 from moldau.runtime.ports import Chunk, FileSlice
 from moldau.security.acl import Operation
 from moldau.server.answers import encode_in_slices
@@ -82,6 +82,7 @@ class FetchCall:
         rack: str = "",
         denied: Container[str | Uuid] | None = None,
         briefly: bool = False,
+        told: bool = False,
     ) -> None:
         follower = replica_id >= 0
         self._services = services
@@ -102,6 +103,7 @@ class FetchCall:
             rack="" if follower else rack,
             denied=denied,
             briefly=briefly,
+            told=told,
         )
 
     def close(self) -> None:
@@ -207,6 +209,8 @@ def raw_fetch(services: Services) -> RawHandler:
             plan = plan or parse_fetch(data, start, end, version)
             if plan is None or plan[9] < 0:
                 return DECLINED
+        elif connection.is_follower:
+            pass  # who fetched as one reads in a session
         elif denied is None and (replicas.replication is None or replicas.replication.selector is None):
             most = services.config.fetch_max_bytes
             plain = read_plain(replicas, FileSlice, data, start, end, version, correlation_id, most)
@@ -230,31 +234,36 @@ def raw_fetch(services: Services) -> RawHandler:
             privileged=is_follower,
             now_ms=int(services.runtime.clock.monotonic() * 1000),
         )
-        call = FetchCall(
-            services,
-            version,
-            context,
-            min_bytes=min_bytes,
-            max_bytes=max_bytes,
-            committed=isolation == READ_COMMITTED,
-            replica_id=replica_id,
-            broker_epoch=broker_epoch,
-            rack=rack,
-            denied=denied,
-            briefly=is_follower,
-        )
 
-        reads = call.reads
+        def begun(*, told: bool) -> tuple[Reads, Callable[[], list[Chunk] | Work[list[Chunk]]]]:
+            """What is read, and how it is answered."""
+            call = FetchCall(
+                services,
+                version,
+                context,
+                min_bytes=min_bytes,
+                max_bytes=max_bytes,
+                committed=isolation == READ_COMMITTED,
+                replica_id=replica_id,
+                broker_epoch=broker_epoch,
+                rack=rack,
+                denied=denied,
+                briefly=is_follower,
+                told=told,
+            )
+            reads = call.reads
 
-        def answer() -> list[Chunk] | Work[list[Chunk]]:
-            call.close()
-            if not reads.failed and not reads.diverging:
-                return _joined(encode_fetch(version, correlation_id, 0, call.error, call.session_id, reads.results))
-            return encoded()
+            def answer() -> list[Chunk] | Work[list[Chunk]]:
+                call.close()
+                if not reads.failed and not reads.diverging:
+                    return _joined(encode_fetch(version, correlation_id, 0, call.error, call.session_id, reads.results))
+                return encoded()
 
-        def encoded() -> Work[list[Chunk]]:
-            response = yield from call.response(connection.listener_name, version)
-            return (yield from encode_in_slices(response, version, correlation_id, b"\0" if version >= 12 else b""))
+            def encoded() -> Work[list[Chunk]]:
+                response = yield from call.response(connection.listener_name, version)
+                return (yield from encode_in_slices(response, version, correlation_id, b"\0" if version >= 12 else b""))
+
+            return reads, answer
 
         def once_there() -> list[Chunk] | None:
             """The same of what was waited for, where it is plain."""
@@ -277,6 +286,21 @@ def raw_fetch(services: Services) -> RawHandler:
             size = len(asked_plainly)
             return read_plain(replicas, FileSlice, asked_plainly, 0, size, version, correlation_id, most)
 
+        def found() -> list[Chunk] | Deferred[list[Chunk]]:
+            short = once_there()
+            if short is not None:
+                return short
+            reads, answer = begun(told=True)
+            return reads.run(0, answer)
+
+        if is_follower and isolation != READ_COMMITTED and type(context) is IncrementalFetchContext:
+            least = min(min_bytes, max_bytes)
+            waits = wait_at_end(replicas, context.partitions, replica_id, broker_epoch, least, max_wait, found)
+            if waits is not None:
+                operation, later = waits
+                connection.gives_way(lambda: replicas.fetches.hurry(operation))
+                return later
+        reads, answer = begun(told=False)
         result = reads.run(max_wait, answer, once_there)
         if isinstance(result, Deferred):
             connection.gives_way(reads.give_way)
