@@ -55,7 +55,7 @@ def _here(step: Step, done: Callable[[bytes | None, BaseException | None], None]
 class Call(Deferred[Any]):
     """One request and, later, its answer. `version` is known once it was written."""
 
-    __slots__ = ("answered", "at_most", "correlation_id", "request", "version")
+    __slots__ = ("answered", "at_most", "correlation_id", "request", "seconds", "version")
 
     def __init__(self, request: Request, at_most: int | None, answered: bool) -> None:
         super().__init__()
@@ -64,6 +64,8 @@ class Call(Deferred[Any]):
         self.answered = answered
         self.version = -1
         self.correlation_id = -1
+        # How long an answer may take.
+        self.seconds = 0.0
 
     def result(self) -> Any:
         """The answer, or the exception it ended in; only once settled."""
@@ -152,6 +154,21 @@ class Exchange:
             self._in_flight.popleft()
             self._write_waiting()
             call.resolve(response)
+
+    def alone(self, data: memoryview, start: int, end: int) -> Call | None:
+        """The call that a frame answers, if it is the only one and others could be asked."""
+        if len(self._in_flight) != 1 or self._waiting or self._authenticating or not self.ready:
+            return None
+        if end - start < _LENGTH.size:
+            return None
+        call = self._in_flight[0]
+        return call if _LENGTH.unpack_from(data, start)[0] == call.correlation_id else None
+
+    def go_on(self, call: Call, request: Request) -> None:
+        """The only call is answered, and asks this now."""
+        call.request = request
+        self._in_flight.clear()
+        self._write(call)
 
     def lost(self, error: MoldauError) -> None:
         """The connection ended: every request without an answer ends with it."""

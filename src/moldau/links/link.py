@@ -106,6 +106,7 @@ class Link:
             self._renew()
         call = self._exchange.call(request, at_most=at_most, answered=answered)
         if not call.settled:
+            call.seconds = timeout
             if not self._deadlines:
                 self._waiting_since = self._used
             self._deadlines[call] = self._used + timeout
@@ -169,8 +170,27 @@ class Link:
     # ----------------------------------------------------------------------------------- the Receiver of its transport
 
     def frame(self, data: memoryview, start: int, end: int) -> None:
-        # A copy, because answers are read after this call: fetched records stay until the application takes them.
-        self.own_frame(memoryview(bytes(data[start:end])))
+        if not self._goes_on(data, start, end):
+            # A copy, because answers are read after this call: fetched records stay until the application takes them.
+            self.own_frame(memoryview(bytes(data[start:end])))
+
+    def _goes_on(self, data: memoryview, start: int, end: int) -> bool:
+        """Whether the frame has been taken, and the next request of its call is on its way."""
+        call = self._exchange.alone(data, start, end)
+        go_on = None if call is None else getattr(call.request, "go_on", None)
+        if call is None or go_on is None:
+            return False
+        now = self._clock.monotonic()
+        request = None if now >= self._renew_at else go_on(data[start:end], call.version)
+        if request is None:
+            return False
+        self._said.answers += 1
+        self._said.bytes_in += end - start
+        self.heard_at = self._used = self._waiting_since = now
+        self._deadlines[call] = now + call.seconds
+        self._exchange.go_on(call, request)
+        self._send()
+        return True
 
     def own_frame(self, data: memoryview) -> None:
         self.heard_at = self._clock.monotonic()

@@ -19,7 +19,9 @@ class Request(Protocol):
     """What every generated request class offers.
 
     One that can read plain answers in a quicker way than the generated class also has `read_answer(data, version)`: it
-    is given the whole frame, and returns what was said, in its own words, or None.
+    is given the whole frame, and returns what was said, in its own words, or None. One that is asked again and again
+    may have `go_on(data, version)`: it takes the frame where it lies and returns the request that is next on this
+    connection, or None, and then it is answered like any other. Whoever asked hears nothing until that happens.
     """
 
     @property

@@ -21,7 +21,7 @@ from moldau.protocol.messages.list_offsets import (
 )
 from moldau.replica.follower import NO_BROKER_EPOCH
 from moldau.replica.following import Following
-from moldau.replica.source_fetch import ShortAnswer, SourceFetch
+from moldau.replica.source_fetch import ShortAnswer, SourceFetch, read_short
 from moldau.replica.source_session import Asked, PartitionKey, SourceSession
 from moldau.runtime.ports import TimerHandle
 from moldau.slicing import Work
@@ -29,6 +29,7 @@ from moldau.storage.batch_order import UnexpectedOffset
 from moldau.storage.storage_error import StorageError
 
 if TYPE_CHECKING:
+    from moldau.links.addresses import Address
     from moldau.replica.fetchers import Fetchers
 
 logger = logging.getLogger("moldau.replica")
@@ -53,6 +54,9 @@ class Fetcher:
         self._session = SourceSession()
         self.partitions: dict[PartitionKey, Following] = {}
         self._busy = False
+        # Where it is asked for, and whether what came from there last is dealt with.
+        self._address: Address | None = None
+        self._is_taken = False
         self._timer: TimerHandle | None = None
         self._resume_at = 0.0
         self._forcing_until = 0.0
@@ -87,30 +91,34 @@ class Fetcher:
         self._timer = None
         if self.closed:
             return
-        now = self._fetchers.clock.monotonic()
+        wanted = self._askable(self._fetchers.clock.monotonic())
+        if wanted is None or self._address is None:
+            return
+        self._busy = True
+        timeout = self._fetchers.config().replica_socket_timeout_ms / 1000
+        answer = self._fetchers.peers.ask(self._address, self._request(wanted), timeout=timeout, line=self._line)
+        answer.then(lambda response, error: self._answered(response, error))
+
+    def _askable(self, now: float) -> dict[PartitionKey, Asked] | None:
+        """What may be asked for now; None if that is nothing, and then it is looked at again in time."""
         if now < self._resume_at:
             self._send_later(self._resume_at - now)
-            return
+            return None
         if self._waits_for_disk(now):
-            return
+            return None
         if self._fetchers.broker_epoch() == NO_BROKER_EPOCH:
             # Without one a leader cannot tell this life of the broker from the one before, whose records it may lack.
             self._send_later(_METADATA_SECONDS)
-            return
+            return None
         wanted, pause = self._wanted(now)
-        address = self._fetchers.address(self.source) if wanted else None
-        if not wanted or address is None:
+        self._address = self._fetchers.address(self.source) if wanted else None
+        if not wanted or self._address is None:
             # Without partitions somebody wakes us; an address comes with the metadata, which wakes nobody.
             if pause is not None or wanted:
                 backoff = self._fetchers.config().replica_fetch_backoff_ms / 1000
                 self._send_later(backoff if pause is None else pause)
-            return
-        config = self._fetchers.config()
-        request = self._request(wanted)
-        self._busy = True
-        timeout = config.replica_socket_timeout_ms / 1000
-        answer = self._fetchers.peers.ask(address, request, timeout=timeout, line=self._line)
-        answer.then(lambda response, error: self._answered(response, error))
+            return None
+        return wanted
 
     def _waits_for_disk(self, now: float) -> bool:
         """What is being forced to disk is there in a moment. A request without it would keep its producers waiting
@@ -154,9 +162,25 @@ class Fetcher:
     def _request(self, wanted: dict[PartitionKey, Asked]) -> SourceFetch:
         session = self._session
         named, forgotten = session.next(wanted)
-        return SourceFetch(self._fetchers.limits(), session.id, session.epoch, named, forgotten)
+        return SourceFetch(self._fetchers.limits(), session.id, session.epoch, named, forgotten, self._next)
 
     # ------------------------------------------------------------------------------------------------- answering
+
+    def _next(self, data: memoryview, version: int) -> SourceFetch | None:
+        """Takes a short answer where it lies, and says what is asked next; None leaves it to `_answered`."""
+        session, address = self._session, self._address
+        if self.closed or not session.epoch:
+            return None
+        answer = read_short(data, version)
+        if answer is None or answer.session_id != session.id:
+            return None
+        self._take_short(answer)
+        wanted = self._askable(self._fetchers.clock.monotonic())
+        if wanted is None or self._address != address:
+            self._is_taken = True
+            return None
+        session.answered(answer.error_code, answer.session_id)
+        return self._request(wanted)
 
     def _answered(self, response: FetchResponse | ShortAnswer | None, error: BaseException | None) -> None:
         if self.closed:
@@ -172,8 +196,9 @@ class Fetcher:
         else:
             try:
                 if isinstance(response, ShortAnswer):
-                    self._take_short(response)
-                    work = None
+                    if not self._is_taken:
+                        self._take_short(response)
+                    self._is_taken, work = False, None
                 else:
                     work = self._fetchers.slicer.run(self._take(response), lambda: not self.closed)
             except Exception as failure:

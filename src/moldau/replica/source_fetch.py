@@ -7,7 +7,7 @@ others are the generated classes' business, and so is all of it where nothing is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Final, NamedTuple
 
 from moldau import _speed
@@ -47,7 +47,7 @@ class ShortAnswer(NamedTuple):
 class SourceFetch:
     """One request, as links take it."""
 
-    __slots__ = ("_forgotten", "_limits", "_named", "_session_epoch", "_session_id")
+    __slots__ = ("_forgotten", "_limits", "_named", "_session_epoch", "_session_id", "go_on")
 
     API_KEY: ClassVar[int] = FetchRequest.API_KEY
     MIN_VERSION: ClassVar[int] = FetchRequest.MIN_VERSION
@@ -60,7 +60,10 @@ class SourceFetch:
         session_epoch: int,
         named: Sequence[tuple[PartitionKey, Asked]],
         forgotten: Sequence[PartitionKey],
+        go_on: Callable[[memoryview, int], SourceFetch | None] | None = None,
     ) -> None:
+        """`go_on` takes an answer, or leaves it, and says what is asked next."""
+        self.go_on = go_on
         self._limits = limits
         self._session_id = session_id
         self._session_epoch = session_epoch
@@ -121,8 +124,12 @@ class SourceFetch:
         )
 
     def read_answer(self, data: memoryview, version: int) -> ShortAnswer | None:
-        """What a whole answer says, if it is short and plain."""
-        if not _speed.COMPILED:
-            return None
-        found = parse_source_answer(data, _CORRELATION_SIZE, version)
-        return None if found is None else ShortAnswer(found[0], found[1], data)
+        return read_short(data, version)
+
+
+def read_short(data: memoryview, version: int) -> ShortAnswer | None:
+    """What a whole answer says, if it is short and plain."""
+    if not _speed.COMPILED:
+        return None
+    found = parse_source_answer(data, _CORRELATION_SIZE, version)
+    return None if found is None else ShortAnswer(found[0], found[1], data)

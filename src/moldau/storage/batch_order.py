@@ -33,10 +33,19 @@ def check_order(place: TopicPartition, headers: Sequence[BatchHeader], expected:
 def check_epochs(headers: Sequence[BatchHeader], leader_epoch: int) -> None:
     """A leader cannot have written in an epoch after its own. What a deposed one sends late may be: its file was cut,
     and written anew, between the moment when it looked up the records and the moment when they left."""
-    if any(header.partition_leader_epoch > leader_epoch for header in headers):
-        raise KafkaError(
-            ErrorCode.CORRUPT_MESSAGE, f"The leader of epoch {leader_epoch} sent a batch of a later epoch."
-        )
+    for header in headers:
+        if header.partition_leader_epoch > leader_epoch:
+            raise KafkaError(
+                ErrorCode.CORRUPT_MESSAGE, f"The leader of epoch {leader_epoch} sent a batch of a later epoch."
+            )
+
+
+def size_of(headers: Sequence[BatchHeader]) -> int:
+    """Bytes of all of them."""
+    size = 0
+    for header in headers:
+        size += header.size
+    return size
 
 
 def newest(headers: Sequence[BatchHeader]) -> tuple[int, int]:

@@ -24,7 +24,7 @@ from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.runtime.ports import Clock, Disk, FileSlice, Random
 from moldau.slicing import Work
 from moldau.storage.append_info import AppendInfo, LogRead, Patience, TimestampOffset
-from moldau.storage.batch_order import check_epochs, check_order, newest
+from moldau.storage.batch_order import check_epochs, check_order, newest, size_of
 from moldau.storage.commit import Commit
 from moldau.storage.deferred_removal import DeferredRemoval
 from moldau.storage.epoch_cache import EpochCache
@@ -231,7 +231,7 @@ class Log:
             return AppendInfo(NO_OFFSET, NO_OFFSET, NO_TIMESTAMP, self.local.log_start_offset, NO_TIMESTAMP, 0)
         if leader_epoch is not None:
             check_epochs(headers, leader_epoch)
-        return self._append_numbered(data, start, start + sum(header.size for header in headers), headers)
+        return self._append_numbered(data, start, start + size_of(headers), headers)
 
     def _append_numbered(self, data: memoryview, start: int, end: int, headers: Sequence[BatchHeader]) -> AppendInfo:
         """Appends batches that have their offsets and epochs already. Where the disk fails between them, the log ends
@@ -240,7 +240,7 @@ class Log:
         latest, at = NO_TIMESTAMP, start
         try:
             for run, marker in runs_of_batches(data, start, headers):
-                until = at + sum(header.size for header in run)
+                until = at + size_of(run)
                 latest, at = max(latest, self._append_run(data, at, until, run, marker)), until
             # In durable mode whoever answers for the records waits for a commit, off the loop.
             config, next_offset = self.local.config, headers[-1].last_offset + 1

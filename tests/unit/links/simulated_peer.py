@@ -24,11 +24,15 @@ Handler = Callable[[int, Any], Any]
 class SimulatedPeer:
     """`handlers` answer by API with a response, the bytes of a whole frame, or SILENCE.
 
-    `connections` counts who came, `asked` holds what they asked, with the number of their connection.
+    `connections` counts who came, `asked` holds what they asked, with the number of their connection. An answer takes
+    `pause` seconds.
     """
+
+    pause = 0.0
 
     def __init__(self, runtime: SimulatedRuntime, port: int, handlers: Mapping[ApiKey, Handler]) -> None:
         self.handlers = dict(handlers)
+        self.loop = runtime.loop
         self.asked: list[tuple[int, ApiKey, Any]] = []
         self.connections = 0
         self._listener = runtime.network.listen("", port, self._accept, max_frame=1 << 20)
@@ -61,7 +65,11 @@ class _Connection:
         if not isinstance(answer, bytes):
             tags = b"\0" if response_header_version(key, version) else b""
             answer = _LENGTH.pack(header.correlation_id) + tags + answer.encode(version)
-        self._transport.send([_LENGTH.pack(len(answer)) + answer])
+        frame = _LENGTH.pack(len(answer)) + answer
+        if self._peer.pause:
+            self._peer.loop.call_later(self._peer.pause, lambda: self._transport.send([frame]))
+        else:
+            self._transport.send([frame])
 
     def _versions(self, _version: int, _request: Any) -> ApiVersionsResponse:
         offered = [ApiKey.API_VERSIONS, *self._peer.handlers]

@@ -19,7 +19,7 @@ from moldau.links.peers import Peers
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.create_topics import CreateTopicsRequest
 from moldau.protocol.messages.fetch import FetchRequest
-from moldau.protocol.messages.metadata import MetadataRequest
+from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from moldau.runtime.chance import SystemRandom
 from moldau.simulation.world import World
 from moldau.supervision.layout import hold_ports
@@ -305,6 +305,66 @@ def test_a_connection_that_nobody_used_for_long_is_made_anew(world: World) -> No
         assert answer.cluster_id == "scripted"
         assert seconds < 0.01
     assert peer.connections == 2
+
+
+class Again:
+    """A question that is asked again as often as it is told to; what the last answer says is heard in the end."""
+
+    API_KEY, MIN_VERSION, MAX_VERSION = MetadataRequest.API_KEY, 12, 12
+
+    def __init__(self, left: int, seen: list[bytes]) -> None:
+        self.left = left
+        self.seen = seen
+
+    def encode(self, version: int) -> bytes:
+        return MetadataRequest(topics=[MetadataRequestTopic(name=f"left-{self.left}")]).encode(version)
+
+    def go_on(self, data: memoryview, version: int) -> Again | None:
+        self.seen.append(bytes(data[4:]))
+        return Again(self.left - 1, self.seen) if self.left else None
+
+
+def asked_for(peer: SimulatedPeer) -> list[str]:
+    return [request.topics[0].name for _, key, request in peer.asked if key == ApiKey.METADATA and request.topics]
+
+
+def test_a_question_that_goes_on_is_asked_anew_with_each_answer_and_answered_by_the_last(world: World) -> None:
+    peer, seen = answering(world), list[bytes]()
+    asking = Asking(world)
+    answer, _ = asking.outcome(asking.peers.ask(THERE, Again(3, seen)))
+    assert answer.cluster_id == "scripted"
+    assert asked_for(peer) == ["left-3", "left-2", "left-1", "left-0"]
+    assert len(seen) == 4
+    assert len(set(seen)) == 1
+    assert (peer.connections, asking.peers.said.requests, asking.peers.said.answers) == (1, 5, 5)
+    answer, _ = asking.outcome(asking.peers.ask(THERE, MetadataRequest()))
+    assert answer.cluster_id == "scripted"
+
+
+def test_each_answer_to_a_question_that_goes_on_has_its_own_time(world: World) -> None:
+    peer, seen = answering(world), list[bytes]()
+    asking = Asking(world)
+    asking.outcome(asking.peers.ask(THERE, MetadataRequest()))
+    peer.pause = 1.5
+    answer, seconds = asking.outcome(asking.peers.ask(THERE, Again(2, seen), timeout=2.0))
+    assert answer.cluster_id == "scripted"
+    assert seconds == pytest.approx(4.5, abs=0.1)
+    peer.pause = 2.5
+    error, seconds = asking.outcome(asking.peers.ask(THERE, Again(2, seen), timeout=2.0))
+    assert isinstance(error, RequestTimedOut)
+    assert seconds == pytest.approx(2.0, abs=0.1)
+
+
+def test_beside_another_question_none_goes_on(world: World) -> None:
+    """Answers come in order: whoever asked next would wait for both."""
+    peer, seen = answering(world), list[bytes]()
+    asking = Asking(world)
+    asking.outcome(asking.peers.ask(THERE, MetadataRequest()))
+    first, other = asking.peers.ask(THERE, Again(3, seen)), asking.peers.ask(THERE, MetadataRequest())
+    for promised in (first, other):
+        answer, _ = asking.outcome(promised)
+        assert answer.cluster_id == "scripted"
+    assert (seen, asked_for(peer)) == ([], ["left-3"])
 
 
 def test_who_is_forgotten_is_called_again_when_somebody_asks(world: World) -> None:

@@ -243,7 +243,7 @@ class Cluster:
         self.images = [EMPTY_IMAGE]
         self.cuts: set[tuple[int, int]] = set()
         self.alterations: list[AlterPartitionRequest] = []
-        self.fetches = 0
+        self.fetches = self.went_on = 0
         # What was answered to them, in order.
         self.answers: list[bytes] = []
         self.brokers: dict[int, Broker] = {}
@@ -403,17 +403,19 @@ class Cluster:
     def heal(self) -> None:
         self.cuts.clear()
 
-    def send(self, source: Broker, target: int, request: Any) -> Deferred[Any]:
+    def send(self, source: Broker, target: int, request: Any, call: Deferred[Any] | None = None) -> Deferred[Any]:
+        """`call` is what was asked on the same connection before, and has gone on to this."""
         version = VERSIONS[request.API_KEY]
         data = request.encode(version)
-        read_short = getattr(request, "read_answer", None)
+        read_short, go_on = getattr(request, "read_answer", None), getattr(request, "go_on", None)
         if isinstance(request, SourceFetch):
             request = request.message()
-        later: Deferred[Any] = Deferred()
+        later: Deferred[Any] = Deferred() if call is None else call
         loop = source.runtime.loop
+        heard = False
 
         def lost() -> None:
-            if not later.settled:
+            if not later.settled and not heard:
                 later.fail(Lost("no answer came"))
 
         loop.call_later(1.0, lost)
@@ -444,14 +446,21 @@ class Cluster:
             frame = b"".join(chunk.read() if isinstance(chunk, FileSlice) else bytes(chunk) for chunk in chunks)
             if isinstance(request, FetchRequest):
                 self.answers.append(frame)
-            # As links hear it: in short words, if there are any for it.
-            short = read_short(memoryview(frame)[4:], version) if read_short is not None and self.compiled else None
-            answer = RESPONSES[type(request)].decode(frame[9:], version) if short is None else short
-            loop.call_later(self.delay(), lambda: deliver(answer))
+            loop.call_later(self.delay(), lambda: deliver(frame))
 
-        def deliver(answer: Any) -> None:
-            if (target, source.id) not in self.cuts and not later.settled:
-                later.resolve(answer)
+        def deliver(frame: bytes) -> None:
+            """As links do: in short words, if there are any for it, and without a word where it goes on."""
+            nonlocal heard
+            if (target, source.id) in self.cuts or later.settled:
+                return
+            heard = True
+            following = go_on(memoryview(frame)[4:], version) if go_on is not None and self.compiled else None
+            if following is not None:
+                self.went_on += 1
+                self.send(source, target, following, later)
+                return
+            short = read_short(memoryview(frame)[4:], version) if read_short is not None and self.compiled else None
+            later.resolve(RESPONSES[type(request)].decode(frame[9:], version) if short is None else short)
 
         if target == 0 or self.brokers[target].alive:
             receiver = loop if target == 0 else self.brokers[target].runtime.loop

@@ -40,6 +40,7 @@ def life(seed: int, compiled: bool) -> tuple[list[bytes], list[tuple[int, ...]]]
     ]
     known += [(session.id, session.privileged) for session in leader.services.fetch_sessions._sessions.values()]
     cluster.close()
+    assert cluster.went_on > 50 if compiled else cluster.went_on == 0
     return cluster.answers, known
 
 
