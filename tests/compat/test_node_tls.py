@@ -9,7 +9,7 @@ import ssl
 import struct
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from clients.confluent import librdkafka_properties
 from clients.interface import PATIENCE_SECONDS
 from confluent_kafka.admin import AdminClient
 from node_process import NodeProcess, StartNode
+from scraping import metrics_address, scrape
 from tls_node import Pki
 
 from clients import CLIENTS, EARLIEST, AioKafka, Client, ConfluentKafka, Message, Tls, eventually
@@ -184,6 +185,30 @@ def handshake(node: NodeProcess, context: ssl.SSLContext) -> tuple[str | None, s
         assert found is not None
         assert cipher is not None
         return secured.version(), cipher[0], dict(part[0] for part in found["subject"])["commonName"]  # type: ignore[arg-type,index]
+
+
+def test_connections_are_counted_by_version_and_cipher(start_node: StartNode, pki: Pki) -> None:
+    node = start_node(pki.listener(metrics_listener="127.0.0.1:0"))
+    newest, older = ssl.create_default_context(cafile=pki.ca), ssl.create_default_context(cafile=pki.ca)
+    older.maximum_version = ssl.TLSVersion.TLSv1_2
+    older.set_ciphers("ECDHE-ECDSA-AES128-GCM-SHA256")
+    name = "kafka_server_socket_server_metrics_connections_tls_info"
+
+    def counted() -> dict[tuple[str, str], float]:
+        samples = scrape(metrics_address(node.log))[name]
+        assert all(labels["listener"] == "SSL" and labels["networkProcessor"] == "0" for labels, _ in samples)
+        return {(labels["protocol"], labels["cipher"]): number for labels, number in samples}
+
+    with ExitStack() as stack:
+        for rules in (newest, older, older):
+            connected = stack.enter_context(socket.create_connection(node.address, PATIENCE_SECONDS))
+            stack.enter_context(rules.wrap_socket(connected, server_hostname="localhost"))
+        expected = {
+            ("TLSv1.3", "TLS_AES_256_GCM_SHA384"): 1.0,
+            ("TLSv1.2", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"): 2.0,
+        }
+        eventually(lambda: counted() == expected)
+    eventually(lambda: counted() == {})
 
 
 # ------------------------------------------------------------------------------------------------ while it runs

@@ -256,6 +256,11 @@ class Transport(Protocol):
     def local(self) -> tuple[str, int]: ...
 
     @property
+    def secured_by(self) -> tuple[str, str] | None:
+        """The cipher suite, by its name in the standards, and the version of TLS; None without TLS."""
+        ...
+
+    @property
     def unsent(self) -> int:
         """Bytes queued and not yet taken by the operating system: the measure for back-pressure."""
         ...

@@ -16,7 +16,7 @@ from typing import Final
 
 from moldau.runtime.ports import Receiver, Runs
 from moldau.runtime.readiness import READABLE
-from moldau.runtime.tls_context import Context
+from moldau.runtime.tls_context import Context, standard_name
 from moldau.runtime.transport import FramedTransport
 from moldau.types import Buffer
 
@@ -103,6 +103,11 @@ class TlsChannel:
     def peer_certificate(self) -> bytes | None:
         """In DER, and believed."""
         return self._tls.getpeercert(binary_form=True) if self._tls.context.verify_mode else None
+
+    @property
+    def secured_by(self) -> tuple[str, str] | None:
+        cipher, version = self._tls.cipher(), self._tls.version()
+        return None if cipher is None or version is None else (standard_name(cipher[0]), version)
 
     @property
     def wants_to_send(self) -> bool:
@@ -205,6 +210,11 @@ class SecureTransport(FramedTransport):
     __slots__ = ("_looking",)
 
     _looking: bool
+
+    @property
+    def secured_by(self) -> tuple[str, str] | None:
+        channel = self._channel
+        return channel.secured_by if isinstance(channel, TlsChannel) else None
 
     def serve_runs(self, runs: Runs | None, receiver: Receiver) -> None:
         """The express way reads sockets by itself, so it is not for those with TLS."""

@@ -24,6 +24,9 @@ _CLIENT_AUTH: Final = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "r
 # accepting end, which chooses, only the last ones may be: nobody who has the first ever comes to them.
 _OF_TLS_1_3: Final = ("TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256")
 
+# Key exchange, bits of AES, what follows them: ECDHE-RSA-AES128-GCM-SHA256. Without the first it is RSA.
+_OPENSSL_NAME: Final = re.compile(r"(?:([A-Z-]+)-)?(?:AES(128|256)-([A-Z0-9-]+)|CHACHA20-POLY1305)")
+
 # What a handshake in memory passes to and fro at most, until both ends are done or never will be.
 _ROUNDS: Final = 10
 
@@ -142,6 +145,19 @@ def _openssl_name(name: str) -> str:
     cipher = cipher.replace("CHACHA20_POLY1305_SHA256", "CHACHA20_POLY1305")
     parts = cipher if exchange == "RSA" else f"{exchange}_{cipher}"
     return parts.replace("_", "-")
+
+
+def standard_name(name: str) -> str:
+    """And back, for the ciphers that are still in use."""
+    found = _OPENSSL_NAME.fullmatch(name)
+    if found is None:
+        return name
+    exchange, bits, rest = found[1] or "RSA", found[2], found[3]
+    if bits is None:
+        cipher = "CHACHA20_POLY1305_SHA256"
+    else:
+        cipher = f"AES_{bits}_{rest if rest.startswith(('GCM', 'CCM')) else f'CBC_{rest}'}"
+    return f"TLS_{exchange}_WITH_{cipher}".replace("-", "_")
 
 
 # ------------------------------------------------------------------------------------------------------ certificates

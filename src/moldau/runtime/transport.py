@@ -126,6 +126,10 @@ class FramedTransport(SendingSide):
         self._delivering = False
         self._scheduled = False
 
+    @property
+    def secured_by(self) -> tuple[str, str] | None:
+        return None
+
     def attach(self, receiver: Receiver) -> None:
         self._receiver = receiver
         self._frame = receiver.frame

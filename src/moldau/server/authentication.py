@@ -104,6 +104,7 @@ class Authentication:
         except ValueError:
             name = f"key {api_key}"
         if stage is Stage.EXPIRED:
+            self._listener.logins.expired += 1
             self._connection.close(f"{name} came after the end of its session")
             return True
         step = "handshake" if stage is Stage.BEFORE else "authentication"

@@ -41,6 +41,8 @@ class Logins:
     failed: int = 0
     renewed: int = 0
     not_renewed: int = 0
+    # Connections that were used after the end of their session, and closed for it.
+    expired: int = 0
 
     def note(self, *, succeeded: bool, again: bool) -> None:
         if again:

@@ -53,6 +53,11 @@ class SimulatedTransport:
     # ------------------------------------------------------------------------------------------ the Transport port
 
     @property
+    def secured_by(self) -> tuple[str, str] | None:
+        """Everything is sent in the open there."""
+        return None
+
+    @property
     def unsent(self) -> int:
         return sum(len(chunk) for chunk in self._queue)
 

@@ -15,6 +15,7 @@ from moldau.errors import ErrorCode
 from moldau.metadata.credentials import ScramKey, credential_record
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import EMPTY_IMAGE
+from moldau.node.monitoring import connections
 from moldau.protocol.api import ApiKey
 from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -255,6 +256,19 @@ def test_requests_after_the_end_close_the_connection(limited: Secured) -> None:
     expire(limited, client)
     client.ask(FindCoordinatorRequest(key="who"), 2)
     assert client.ended()
+    assert killed(limited) == {"SASL": 1, "PLAINTEXT": 0, "all": 1}
+
+
+def killed(secured: Secured) -> dict[str, float]:
+    """As the metrics tell of those whose session had ended."""
+    found: dict[str, float] = {}
+    for family in connections.families(secured.server.server):
+        for _, labels, value in filter(None, family.samples):
+            if family.name.endswith("_expired_connections_killed_count"):
+                found[labels.split('"')[1]] = value
+            elif family.name.endswith("_expiredconnectionskilledcount"):
+                found["all"] = value
+    return found
 
 
 def test_nobody_becomes_somebody_else(limited: Secured) -> None:

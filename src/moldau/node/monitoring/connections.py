@@ -26,12 +26,16 @@ _PURGATORY: Final = "kafka_server_delayedoperationpurgatory_"
 def families(server: SocketServer) -> Iterator[Family]:
     by_listener: Counter[str] = Counter(dict.fromkeys(server.listener_names, 0))
     by_software: Counter[tuple[str, str, str]] = Counter()
+    by_cipher: Counter[tuple[str, str, str]] = Counter()
 
     def counted() -> Iterator[Sample | None]:
         for some in pieces(tuple(server.connections)):
             for connection in some:
                 by_listener[connection.listener_name] += 1
                 by_software[_software(connection)] += 1
+                secured = connection.transport.secured_by
+                if secured is not None:
+                    by_cipher[connection.listener_name, *secured] += 1
             yield None
         # Kafka has several threads of each listener; here the loop is the only one.
         for listener, count in by_listener.items():
@@ -42,8 +46,14 @@ def families(server: SocketServer) -> Iterator[Family]:
             software = {"clientSoftwareName": name, "clientSoftwareVersion": version}
             yield "", labels(**software, listener=listener, networkProcessor="0"), count
 
+    def secured_by() -> Iterator[Sample]:
+        for (listener, cipher, protocol), count in by_cipher.items():
+            yield "", labels(cipher=cipher, protocol=protocol, listener=listener, networkProcessor="0"), count
+
     yield Family(_SOCKETS + "connection_count", GAUGE, "Connections by listener.", counted())
     yield Family(_SOCKETS + "connections_software", GAUGE, "Connections by the client's software, as it told.", told())
+    ciphers = "Connections with TLS, by cipher suite and version."
+    yield Family(_SOCKETS + "connections_tls_info", GAUGE, ciphers, secured_by())
     yield from _of_listeners(server)
     throttled = sum(channel.throttled for channel in server.channels)
     waited = sum(channel.throttled_ms for channel in server.channels) / 1000
@@ -68,6 +78,11 @@ def _of_listeners(server: SocketServer) -> Iterator[Family]:
     for name, documentation, value in _LOGINS:
         samples = [("", place, value(found)) for place, found in logins.items()]
         yield Family(f"{_SOCKETS}{name}_total", COUNTER, documentation, samples)
+    expired = {name: found.expired for name, found in server.logins.items()}
+    killed = "Connections that were used after the end of their session, and closed for it."
+    samples = [("", place, expired.get(name, 0)) for name, place in places.items()]
+    yield Family(_SOCKETS + "expired_connections_killed_count", GAUGE, killed, samples)
+    yield gauge("kafka_network_socketserver_expiredconnectionskilledcount", killed, sum(expired.values()))
 
 
 def _software(connection: Connection) -> tuple[str, str, str]:
