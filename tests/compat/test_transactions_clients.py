@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import threading
 import time
@@ -142,7 +143,10 @@ def test_tools_show_and_end_transactions(broker: NodeProcess, topic: str) -> Non
     producer = Confluent(broker.bootstrap, name)
     producer.send(topic, 0, b"stuck")
     listed = json.loads(moldau(broker.bootstrap, "transactions", "list", "--state", "Ongoing", "--json").stdout)
-    assert name in [row["transactional_id"] for row in listed]
+    (row,) = [row for row in listed if row["transactional_id"] == name]
+    assert row["timeout_seconds"] == 60
+    assert row["open_seconds"] >= 0
+    assert re.search(rf"{name} +Ongoing +\d+s of 60s", moldau(broker.bootstrap, "transactions", "list").stdout)
     (described,) = json.loads(moldau(broker.bootstrap, "transactions", "describe", name, "--json").stdout)
     assert described["state"] == "Ongoing"
     assert described["partitions"] == [{"topic": topic, "partition": 0}]

@@ -209,7 +209,7 @@ def test_an_open_transaction_is_explained_and_aborted(browser: Browser, cluster:
         producer.begin_transaction()
         producer.send("written", b"paid").get(10)
         browser.open("/transactions", "Transactions")
-        browser.see("payments-7", "Ongoing")
+        browser.see("payments-7", "Ongoing", "Open for")
         browser.click("Find hanging ones")
         browser.see("None: every transaction")
         browser.click("payments-7")

@@ -17,6 +17,7 @@ from moldau.types import TopicPartition
 if TYPE_CHECKING:
     from moldau.client.admin.hanging import HangingTransaction
     from moldau.client.admin.transactions import TransactionDescription
+    from moldau.diagnosis.transactions import OpenTime
 
 _ABORT_HELP = """\
 examples:
@@ -29,7 +30,9 @@ examples:
 def configure(parser: ArgumentParser) -> None:
     parser.description = "Look at transactions and end those that nobody else will."
     commands = add_subcommands(parser)
-    listing = add_subcommand(commands, "list", _list, "list transactional ids and their states")
+    listing = add_subcommand(
+        commands, "list", _list, "list transactional ids, their states, and for how long they are open"
+    )
     listing.add_argument("--state", metavar="STATE", action="append", default=[], help="as Ongoing; repeatable")
     listing.add_argument("--producer-id", metavar="N", type=at_least(0), action="append", default=[], help="repeatable")
     listing.add_argument(
@@ -61,7 +64,8 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def _list(options: Namespace) -> None:
-    from moldau.client.admin.transactions import list_transactions
+    from moldau.client.admin.transactions import OPEN_STATES, describe_listed, list_transactions
+    from moldau.diagnosis.transactions import open_times
 
     longer = -1 if options.longer_than is None else round(options.longer_than * 1000)
     with connect(options) as cluster:
@@ -73,13 +77,36 @@ def _list(options: Namespace) -> None:
                 pattern=options.pattern,
             )
         )
+        described = cluster.run(describe_listed(one for one in found if one.state in OPEN_STATES))
+    times = open_times(described, round(time() * 1000))
     if options.json:
-        print_json([one._asdict() for one in found])
+        print_json([{**one._asdict(), **_open_json(times.get(one.transactional_id))} for one in found])
         return
     print_table(
-        ["TRANSACTIONAL ID", "STATE", "PRODUCER", "COORDINATOR"],
-        [[one.transactional_id, one.state, one.producer_id, one.coordinator] for one in found],
-    )
+        ["TRANSACTIONAL ID", "STATE", "OPEN FOR", "PRODUCER", "COORDINATOR"],
+        [
+            [one.transactional_id, one.state, _open_for(times.get(one.transactional_id)), one.producer_id,
+             one.coordinator] for one in found
+        ],
+    )  # fmt: skip
+
+
+def _open_for(open_time: OpenTime | None) -> str | None:
+    if open_time is None:
+        return None
+    told = f"{open_time.seconds:.0f}s of {open_time.timeout:g}s"
+    return f"{told}, overdue" if open_time.overdue else f"{told}, long" if open_time.long else told
+
+
+def _open_json(open_time: OpenTime | None) -> dict[str, Any]:
+    if open_time is None:
+        return {"open_seconds": None, "timeout_seconds": None, "long": False, "overdue": False}
+    return {
+        "open_seconds": open_time.seconds,
+        "timeout_seconds": open_time.timeout,
+        "long": open_time.long,
+        "overdue": open_time.overdue,
+    }
 
 
 def _describe(options: Namespace) -> int:

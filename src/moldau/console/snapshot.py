@@ -9,7 +9,7 @@ from functools import cached_property
 from moldau.client.admin.brokers import BrokerDescription, ClusterDescription, LogDirectory
 from moldau.client.admin.groups import GroupListing
 from moldau.client.admin.quorum import QuorumDescription
-from moldau.client.admin.transactions import TransactionListing
+from moldau.client.admin.transactions import TransactionDescription, TransactionListing
 from moldau.client.metadata import TopicView
 from moldau.types import TopicPartition
 
@@ -73,6 +73,8 @@ class Snapshot:
     sizes: Mapping[TopicPartition, Mapping[int, int]] = field(default_factory=dict)
     groups: Mapping[str, GroupFigures] = field(default_factory=dict)
     transactions: tuple[TransactionListing, ...] = ()
+    # By transactional id, when those that are open began, and their timeouts.
+    open_transactions: Mapping[str, TransactionDescription] = field(default_factory=dict)
     quorum: QuorumDescription | None = None
     unknown: Mapping[str, str] = field(default_factory=dict)
 

@@ -19,7 +19,7 @@ from moldau.client.admin.groups import GroupListing, list_groups
 from moldau.client.admin.offsets import EARLIEST, LATEST, list_offsets
 from moldau.client.admin.quorum import describe_quorum
 from moldau.client.admin.topics import list_topics
-from moldau.client.admin.transactions import list_transactions
+from moldau.client.admin.transactions import OPEN_STATES, describe_listed, list_transactions
 from moldau.client.cluster import Cluster
 from moldau.client.conversation import Conversation
 from moldau.client.metadata import TopicView
@@ -167,6 +167,8 @@ class Watch:
         rates = _rates(before, now, ends)
         groups = self._groups(topics, ends, now, unknown)
         transactions = self._try("transactions", list_transactions(), unknown) or []
+        under_way = [each for each in transactions if each.state in OPEN_STATES]
+        described = self._try("transactions", describe_listed(under_way), unknown) or [] if under_way else []
         quorum = self._try("quorum", describe_quorum(), unknown)
         sizes = sizes_of(self._directories)
         figures = {
@@ -174,7 +176,7 @@ class Watch:
         }
         self.snapshot = Snapshot(
             now, cluster, topics, figures, self._starts, ends, self._directories, sizes, groups, tuple(transactions),
-            quorum, unknown,
+            {each.transactional_id: each for each in described}, quorum, unknown,
         )  # fmt: skip
         self.away = None
         if slow:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from moldau.errors import KafkaError
 from moldau.quantities import format_time
@@ -11,6 +13,38 @@ from moldau.types import TopicPartition
 if TYPE_CHECKING:
     from moldau.client.admin.transactions import TransactionDescription
     from moldau.client.cluster import Cluster
+
+
+# Past this share of its timeout a transaction is said to be open for long: a producer commits well before.
+_LONG: Final = 0.5
+
+
+@dataclass(slots=True, frozen=True)
+class OpenTime:
+    """For how long a transaction has been open, and how long it may be until its coordinator aborts it."""
+
+    seconds: float
+    timeout: float
+
+    @property
+    def long(self) -> bool:
+        return self.seconds > self.timeout * _LONG
+
+    @property
+    def overdue(self) -> bool:
+        """Its coordinator should have aborted it, or does not get an outcome to its partitions."""
+        return self.seconds > self.timeout
+
+
+def open_times(described: Iterable[TransactionDescription], now_ms: int) -> dict[str, OpenTime]:
+    """By transactional id, of those that are open."""
+    from moldau.client.admin.transactions import OPEN_STATES
+
+    return {
+        each.transactional_id: OpenTime(max(0, now_ms - each.start_ms) / 1000, each.timeout_ms / 1000)
+        for each in described
+        if each.state in OPEN_STATES and each.start_ms >= 0
+    }
 
 
 def held_back(cluster: Cluster, transaction: TransactionDescription) -> dict[TopicPartition, int | None]:

@@ -25,6 +25,9 @@ from moldau.types import NO_OFFSET, TopicPartition
 
 _TRANSACTION: Final = 1
 _SEVERAL_KEYS_SINCE: Final = 4
+# Neither at rest nor over: readers of committed records wait.
+OPEN_STATES: Final = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
+_DESCRIBED_AT_ONCE: Final = 500
 # As short as it may be: nobody is going to use the epoch that is given.
 _TIMEOUT_MS: Final = 1
 
@@ -111,18 +114,48 @@ def describe_transaction(transactional_id: str) -> Conversation[TransactionDescr
         response: describing.DescribeTransactionsResponse = yield Ask(request, to=node)
         (row,) = response.transaction_states
         _check(row.error_code, f"Transactional id {transactional_id}")
-        return TransactionDescription(
-            transactional_id,
-            node,
-            row.transaction_state,
-            row.producer_id,
-            row.producer_epoch,
-            row.transaction_timeout_ms,
-            row.transaction_start_time_ms,
-            tuple(TopicPartition(topic.topic, index) for topic in row.topics for index in topic.partitions),
-        )
+        return _described(node, row)
 
     return retrying(attempt)
+
+
+def describe_listed(listings: Iterable[TransactionListing]) -> Conversation[list[TransactionDescription]]:
+    """What their coordinators know of them, asked side by side. Who is no longer known there is left out, and so are
+    those of a coordinator that does not answer."""
+    by_node: dict[int, list[str]] = {}
+    for each in listings:
+        by_node.setdefault(each.coordinator, []).append(each.transactional_id)
+    asks = [
+        Ask(
+            describing.DescribeTransactionsRequest(transactional_ids=names[start : start + _DESCRIBED_AT_ONCE]), to=node
+        )
+        for node, names in by_node.items()
+        for start in range(0, len(names), _DESCRIBED_AT_ONCE)
+    ]
+    if not asks:
+        return []
+    yield Learn(())
+    responses = yield AskAll(asks)
+    return [
+        _described(ask.to, row)
+        for ask, response in zip(asks, responses, strict=True)
+        if not isinstance(response, KafkaError)
+        for row in response.transaction_states
+        if row.error_code == ErrorCode.NONE
+    ]
+
+
+def _described(node: int, row: describing.TransactionState) -> TransactionDescription:
+    return TransactionDescription(
+        row.transactional_id,
+        node,
+        row.transaction_state,
+        row.producer_id,
+        row.producer_epoch,
+        row.transaction_timeout_ms,
+        row.transaction_start_time_ms,
+        tuple(TopicPartition(topic.topic, index) for topic in row.topics for index in topic.partitions),
+    )
 
 
 def describe_producers(

@@ -7,12 +7,14 @@ from typing import Final
 
 from starlette.responses import Response
 
+from moldau.client.admin.transactions import OPEN_STATES
 from moldau.console.pages.overview import troubles
 from moldau.console.visits import Visit
 from moldau.diagnosis.findings import Finding
 from moldau.diagnosis.isr import diagnose_isr
 from moldau.diagnosis.quorum import diagnose_quorum
 from moldau.diagnosis.sight import look
+from moldau.diagnosis.transactions import open_times
 from moldau.errors import MoldauError
 
 # Topics that are looked at closely, which asks their brokers; of everything else so many are named.
@@ -27,12 +29,16 @@ def explain(visit: Visit) -> Response:
     still = [each for each in seen.groups.values() if each.lag and not each.rate and each.listing.state != "Empty"]
     left = [each for each in seen.groups.values() if each.lag and each.listing.state == "Empty"]
     unsettled = [each for each in seen.groups.values() if each.listing.state not in ("Stable", "Empty", "Dead", "")]
-    open_ones = [each for each in seen.transactions if each.state == "Ongoing" or each.state.startswith("Prepare")]
+    now_ms = round(time() * 1000)
+    times = open_times(seen.open_transactions.values(), now_ms)
+    open_ones = [each for each in seen.transactions if each.state in OPEN_STATES]
+    # Those that have been open for longest come first, and those of which it is not known last.
+    open_ones.sort(key=lambda each: -times[each.transactional_id].seconds if each.transactional_id in times else 1.0)
     return visit.page(
         "explain.html",
         "Explain",
         troubles=troubles(seen),
-        quorum=[] if seen.quorum is None else diagnose_quorum(seen.quorum, round(time() * 1000)),
+        quorum=[] if seen.quorum is None else diagnose_quorum(seen.quorum, now_ms),
         quorum_unknown=seen.unknown.get("quorum"),
         topics=[(each, _findings(visit, each.name)) for each in bad[:_LOOKED_AT]],
         more_topics=bad[_LOOKED_AT:][:_NAMED],
@@ -41,6 +47,7 @@ def explain(visit: Visit) -> Response:
         unsettled=unsettled[:_NAMED],
         left=sorted(left, key=lambda each: -(each.lag or 0))[:_NAMED],
         open_ones=open_ones[:_NAMED],
+        times=times,
         counts=(len(still), len(unsettled), len(left), len(open_ones)),
     )
 

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from moldau.client.admin.hanging import HangingTransaction, find_hanging
 from moldau.client.admin.transactions import (
+    OPEN_STATES,
     describe_producers,
     describe_transaction,
     end_transaction,
@@ -17,7 +18,7 @@ from moldau.client.admin.transactions import (
 from moldau.console.listing import listing
 from moldau.console.pages.topic_changes import whole_number
 from moldau.console.visits import Refused, Visit
-from moldau.diagnosis.transactions import held_back, transaction_sentences
+from moldau.diagnosis.transactions import held_back, open_times, transaction_sentences
 from moldau.errors import KafkaError
 from moldau.quantities import parse_duration
 from moldau.types import TopicPartition
@@ -25,14 +26,16 @@ from moldau.types import TopicPartition
 _CHANGE_SECONDS: Final = 15.0
 # Every leader is asked about every partition.
 _SEARCH_SECONDS: Final = 15.0
-_OPEN: Final = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
 
 
 def transactions(visit: Visit) -> Response:
     seen = visit.snapshot
+    times = open_times(seen.open_transactions.values(), round(time() * 1000))
     state = visit.query("state")
     rows = [
-        each for each in seen.transactions if state in ("", each.state) or (state == "open" and each.state in _OPEN)
+        each
+        for each in seen.transactions
+        if state in ("", each.state) or (state == "open" and each.state in OPEN_STATES)
     ]
     hanging, problem = None, ""
     if visit.query("hanging") == "1":
@@ -50,6 +53,7 @@ def transactions(visit: Visit) -> Response:
             {
                 "id": lambda each: each.transactional_id.lower(),
                 "state": lambda each: each.state,
+                "open": lambda each: times[each.transactional_id].seconds if each.transactional_id in times else None,
                 "producer": lambda each: each.producer_id,
                 "coordinator": lambda each: each.coordinator,
             },
@@ -58,7 +62,9 @@ def transactions(visit: Visit) -> Response:
         states=sorted({each.state for each in seen.transactions}),
         state=state,
         any=bool(seen.transactions),
-        open_states=_OPEN,
+        times=times,
+        long=sum(each.long for each in times.values()),
+        open_states=OPEN_STATES,
         hanging=hanging,
         older_than=visit.query("longer", "15m"),
         problem=problem,
@@ -95,7 +101,7 @@ def transaction(visit: Visit) -> Response:
         name,
         transaction=found,
         held=held,
-        open=found.state in _OPEN,
+        open=found.state in OPEN_STATES,
         sentences=transaction_sentences(found, held, round(time() * 1000))[1:],
     )
 

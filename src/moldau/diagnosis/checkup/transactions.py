@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from moldau.diagnosis.checkup.found import Found, problem
 from moldau.diagnosis.findings import some
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from moldau.client.admin.transactions import TransactionDescription
     from moldau.client.cluster import Cluster
     from moldau.client.metadata import TopicView
-
-_UNDER_WAY: Final = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
-_MOST_DESCRIBED: Final = 50
 
 
 @dataclass(slots=True, frozen=True)
@@ -35,7 +32,7 @@ def look_at_transactions(
     cluster: Cluster, topics: Sequence[TopicView], patience: float, seconds: float
 ) -> OpenTransactions:
     from moldau.client.admin.hanging import find_hanging
-    from moldau.client.admin.transactions import describe_transaction, list_transactions
+    from moldau.client.admin.transactions import OPEN_STATES, describe_listed, list_transactions
 
     before = round((time() - patience) * 1000)
     places = [
@@ -45,11 +42,10 @@ def look_at_transactions(
         if each.leader >= 0
     ]
     hanging = cluster.run(find_hanging(places, before), timeout=seconds) if places else []
-    listed = cluster.run(list_transactions(states=_UNDER_WAY[:3]), timeout=seconds)
-    described = [
-        cluster.run(describe_transaction(each.transactional_id), timeout=seconds) for each in listed[:_MOST_DESCRIBED]
-    ]
-    long = [each for each in described if each.state in _UNDER_WAY and 0 <= each.start_ms < before]
+    listed = cluster.run(list_transactions(longer_than_ms=round(patience * 1000)), timeout=seconds)
+    under_way = [each for each in listed if each.state in OPEN_STATES]
+    described = cluster.run(describe_listed(under_way), timeout=seconds)
+    long = [each for each in described if each.state in OPEN_STATES and 0 <= each.start_ms < before]
     return OpenTransactions(hanging, long, patience)
 
 
