@@ -132,8 +132,8 @@ def test_passwords_of_plain_change_while_the_node_runs(start_node: Any, topic: s
     module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
     def set_to(line: str) -> subprocess.CompletedProcess[str]:
-        command = [str(MOLDAU), "configs", "set", "--broker", "1", f"{setting}={line}", "--bootstrap", node.open]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+        command = [str(MOLDAU), "configs", "set", "--broker", "1", "--value-file", f"{setting}=-", "-b", node.open]
+        return subprocess.run(command, input=line, capture_output=True, text=True, timeout=60)
 
     refused = set_to(f'{module} user_jan="half a line')
     assert refused.returncode == 1

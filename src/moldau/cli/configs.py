@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from moldau.cli.arguments import add_json, add_subcommand, add_subcommands
+from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, key_value
+from moldau.cli.config_changes import changes_from_files, parse_change
 from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import USAGE, Failure
 from moldau.cli.table import note, print_json, print_table
@@ -17,11 +17,8 @@ if TYPE_CHECKING:
     from moldau.client.admin import ConfigChange, ConfigResource, ConfigValue
     from moldau.config.definition import Setting
 
-# Names of listeners and mechanisms are parts of names: listener.name.inside.scram-sha-512.sasl.jaas.config.
-_ASSIGNMENT = re.compile(r"\s*([A-Za-z0-9_.-]*[A-Za-z0-9_.])\s*(\+|-)?=(.*)", re.DOTALL)
 # What has settings, and the word for one of it.
 _SCOPES = {"topics": "topic", "groups": "group", "client_metrics": "client metrics", "brokers": "broker"}
-_OPERATIONS = {None: "SET", "+": "APPEND", "-": "SUBTRACT"}
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -156,9 +153,23 @@ def _configure_set(commands: Any) -> None:
         "  moldau configs set --topic rivers retention.ms=3600000\n"
         "  moldau configs set --topic rivers cleanup.policy+=compact     add to a list; -= takes away\n"
         "  moldau configs set --client-metrics all metrics=* interval.ms=60000\n"
-        "  moldau configs set --broker-logger 1 moldau.server=DEBUG",
+        "  moldau configs set --broker-logger 1 moldau.server=DEBUG\n"
+        "  moldau configs set --broker 1 --value-file listener.name.ssl.ssl.keystore.key=node.key\n"
+        "  vault read ... | moldau configs set --broker 1 --file -\n\n"
+        "Everybody on a machine can read its command lines, so passwords and keys are taken from files only.",
     )
-    parser.add_argument("changes", metavar="NAME=VALUE", nargs="+", type=_change)
+    parser.add_argument("changes", metavar="NAME=VALUE", nargs="*", type=parse_change, default=[])
+    parser.add_argument(
+        "--file", metavar="FILE", help="set all of a file of properties, NAME=VALUE on each line; - for standard input"
+    )
+    parser.add_argument(
+        "--value-file",
+        metavar="NAME=FILE",
+        type=key_value,
+        action="append",
+        default=[],
+        help="set one to what a file holds, without the end of its last line; - for standard input; repeatable",
+    )
     _add_change_arguments(parser)
 
 
@@ -175,20 +186,18 @@ def _add_change_arguments(parser: ArgumentParser) -> None:
     add_connection(parser)
 
 
-def _change(text: str) -> tuple[str, str, str]:
-    match = _ASSIGNMENT.fullmatch(text)
-    if not match:
-        # What stands behind the sign may be a secret.
-        raise ArgumentTypeError(f"{text.partition('=')[0]!r} is not of the form NAME=VALUE")
-    return match[1], _OPERATIONS[match[2]], match[3].strip()
-
-
 def _set(options: Namespace) -> None:
     from moldau.client.admin import ConfigChange, ConfigOperation
+    from moldau.config.alteration import is_secret
 
-    _apply(
-        options, [ConfigChange(name, ConfigOperation[operation], value) for name, operation, value in options.changes]
-    )
+    for name, _, _ in options.changes:
+        if is_secret(name):
+            raise Failure(f"Everybody can read the command line: {name} belongs into --file or --value-file.", USAGE)
+    changes = [ConfigChange(name, ConfigOperation[operation], value) for name, operation, value in options.changes]
+    changes += [ConfigChange(name, ConfigOperation.SET, value) for name, value in changes_from_files(options)]
+    if not changes:
+        raise Failure("Give NAME=VALUE, --file or --value-file.", USAGE)
+    _apply(options, changes)
 
 
 def _unset(options: Namespace) -> None:

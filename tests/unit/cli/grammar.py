@@ -14,7 +14,7 @@ NEEDED = {
     "topics delete-records": ["--before", "5"],
     "topics reassign": ["--replicas", "1"],
     "configs describe": ["--topic", "t"],
-    "configs set": ["--topic", "t"],
+    "configs set": ["--topic", "t", "retention.ms=1"],
     "configs unset": ["--topic", "t"],
     "quotas set": ["--user", "u"],
     "quotas remove": ["--user", "u"],

@@ -205,14 +205,14 @@ def test_names_of_settings_may_have_hyphens_and_their_values_are_not_shown() -> 
     from argparse import ArgumentTypeError
 
     from moldau.cli.arguments import key_value
-    from moldau.cli.configs import _change
+    from moldau.cli.config_changes import parse_change
 
     name = "listener.name.inside.scram-sha-512.sasl.jaas.config"
-    assert _change(f'{name}=Module required password="a=b";') == (name, "SET", 'Module required password="a=b";')
-    assert _change("listeners-=A") == ("listeners", "SUBTRACT", "A")
-    assert _change("listeners -=A") == ("listeners", "SUBTRACT", "A")
-    assert _change("listeners+=A") == ("listeners", "APPEND", "A")
-    for parse, text in ((_change, "ssl key password=vltava"), (_change, "=vltava"), (key_value, " =vltava")):
+    assert parse_change(f'{name}=Module required password="a=b";') == (name, "SET", 'Module required password="a=b";')
+    assert parse_change("listeners-=A") == ("listeners", "SUBTRACT", "A")
+    assert parse_change("listeners -=A") == ("listeners", "SUBTRACT", "A")
+    assert parse_change("listeners+=A") == ("listeners", "APPEND", "A")
+    for parse, text in ((parse_change, "ssl key password=vltava"), (parse_change, "=vltava"), (key_value, " =vltava")):
         with pytest.raises(ArgumentTypeError) as caught:
             parse(text)
         assert "vltava" not in str(caught.value)
