@@ -154,7 +154,8 @@ def share_bootstrap(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
         yield node.bootstrap
         node.kill()
         return
-    node = NodeProcess(tmp_path_factory.mktemp("share") / "data", {**NO_RETENTION, **SHARE_GROUPS})
+    settings = {"group.initial.rebalance.delay.ms": "0", **NO_RETENTION, **SHARE_GROUPS}
+    node = NodeProcess(tmp_path_factory.mktemp("share") / "data", settings)
     _running.append(node)
     yield node.bootstrap
     _running.remove(node)

@@ -118,7 +118,7 @@ def test_what_the_group_decides_is_not_the_command_s(share_bootstrap: str, topic
         status, _, said = moldau(share_bootstrap, "consume", topic, "--share-group", "any", *words)
         assert (status, said.startswith(f"moldau: {words[0]} is the share group's matter")) == (2, True)
     status, _, said = moldau(share_bootstrap, "consume", topic, "--idle", "1s")
-    assert (status, said) == (2, "moldau: --idle goes with --share-group.\n")
+    assert (status, said) == (2, "moldau: --idle goes with --group or --share-group.\n")
 
 
 def test_the_admin_client_knows_share_groups(share_bootstrap: str, filled: str) -> None:

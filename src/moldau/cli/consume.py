@@ -16,6 +16,7 @@ from moldau.cli.failure import DONE, USAGE, Failure
 from moldau.cli.progress import Progress
 from moldau.cli.record_output import PLACEHOLDERS, Formatter, formatter, unescape
 from moldau.cli.table import note
+from moldau.cli.termination import ends_in_order
 from moldau.errors import KafkaError
 from moldau.moments import HELP, AtOffset, AtTime, FromEnd, Moment, Word, parse_moment
 from moldau.quantities import parse_duration
@@ -43,6 +44,7 @@ examples:
   moldau consume rivers --from 2h --until 1h --format json
   moldau consume rivers --tail 10 --format '{{partition}}:{{offset}} {{time}} {{key}} = {{value}}'
   moldau consume rivers --partition 0 --from 1000 --max 1
+  moldau consume rivers --group billing                  shares the partitions with others, goes on where it stood
   moldau consume rivers --share-group packers --format '{{delivery_count}} {{value}}' --idle 5s"""
 
 
@@ -86,32 +88,44 @@ def configure(parser: ArgumentParser) -> None:
     )
     output.add_argument("--null-marker", metavar="TEXT", type=unescape, default=b"null", help="for null (default null)")
     output.add_argument("-q", "--quiet", action="store_true", help="no progress and no summary on standard error")
-    share = parser.add_argument_group(
-        "as a member of a share group",
-        "The group says where it begins; each record is handed to one member, and accepted once it is written out.\n"
-        "Reads on until Ctrl-C, --max, or --idle.",
+    member = parser.add_argument_group(
+        "as a member of a group",
+        "A consumer group shares the partitions among its members and goes on where it stands; what was written out\n"
+        "is committed. A share group says where it begins, and hands each record to one member; it is accepted once\n"
+        "it is written out. Reads on until Ctrl-C, SIGTERM, --max or --idle, and leaves the group then.",
     )
-    share.add_argument("--share-group", metavar="NAME", help="take records as a member of this share group")
-    share.add_argument(
+    groups = member.add_mutually_exclusive_group()
+    groups.add_argument(
+        "--group",
+        metavar="NAME",
+        help="read as a member of this consumer group; --from earliest or latest if it is new",
+    )
+    groups.add_argument("--share-group", metavar="NAME", help="take records as a member of this share group")
+    member.add_argument(
         "--idle",
         metavar="TIME",
         type=checked(parse_duration),
-        help="with --share-group: stop when there was nothing for so long",
+        help="with --group or --share-group: stop when there was nothing for so long",
     )
     add_connection(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: Namespace) -> int:
+    with ends_in_order():
+        return _consume(options)
+
+
+def _consume(options: Namespace) -> int:
     write = formatter(
         "json" if options.json else options.format, delimiter=options.delimiter, null_marker=options.null_marker
     )
-    if options.share_group is not None:
-        from moldau.cli.consume_shared import consume_shared
+    if options.group is not None or options.share_group is not None:
+        from moldau.cli.consume_member import consume_as_member
 
-        return consume_shared(options, write)
+        return consume_as_member(options, write)
     if options.idle is not None:
-        raise Failure("--idle goes with --share-group.", USAGE)
+        raise Failure("--idle goes with --group or --share-group.", USAGE)
     start: Moment = options.start if options.tail is None else FromEnd(options.tail)
     follow = options.follow or (start is Word.LATEST and options.until is None)
     progress = Progress(shown=not options.quiet and not sys.stdout.isatty())

@@ -23,6 +23,7 @@ exit status:
   4    `moldau log verify`, `moldau log dump --verify` or `moldau history verify` found damage
   130  interrupted (Ctrl-C); `moldau start` ends with 0 instead
   141  whoever read the output has closed it
+  143  ended by SIGTERM; 129 by SIGHUP
 `moldau doctor` has its own: 0 no problems, 1 problems, 2 no broker could be asked."""
 
 
