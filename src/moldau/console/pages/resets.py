@@ -81,14 +81,17 @@ def reset(visit: Visit) -> Response:
     )
 
 
-def _positions(visit: Visit, name: str, *, share: bool) -> dict[TopicPartition, int]:
+def _positions(visit: Visit, name: str, *, share: bool) -> dict[TopicPartition, int | None]:
+    """None where a share group reads and stands nowhere yet: Apache Kafka writes that down with the first record that
+    is acknowledged."""
     if share:
         found = visit.links.ask(share_positions(name))
-        return {w: each.start for w, each in found.items() if not isinstance(each, KafkaError) and each.start >= 0}
+        known = {where: each for where, each in found.items() if not isinstance(each, KafkaError)}
+        return {where: each.start if each.start >= 0 else None for where, each in known.items()}
     return {w: each.offset for w, each in visit.links.ask(committed_positions(name)).items() if each.offset >= 0}
 
 
-def _plan(visit: Visit, committed: dict[TopicPartition, int], *, share: bool) -> list[Step]:
+def _plan(visit: Visit, committed: dict[TopicPartition, int | None], *, share: bool) -> list[Step]:
     topic = visit.form("topic").strip()
     if topic:
         (view,) = visit.links.ask(describe_topics([topic]))
@@ -100,7 +103,8 @@ def _plan(visit: Visit, committed: dict[TopicPartition, int], *, share: bool) ->
         raise Refused("Nothing is committed yet: say which topic.")
     if visit.form("how") == "shift":
         by = whole_number(visit.form("by"), "By how many records to move", None)
-        wanted = visit.links.ask(shifted(partitions, committed, by))
+        known = {where: offset for where, offset in committed.items() if offset is not None}
+        wanted = visit.links.ask(shifted(partitions, known, by))
     else:
         moment = parse_moment(visit.form("to").strip() or "?")
         wanted = visit.links.ask(moved_to(partitions, moment))
@@ -129,7 +133,9 @@ def _read_plan(text: str) -> list[Step]:
     return plan
 
 
-def _apply(visit: Visit, name: str, plan: list[Step], committed: dict[TopicPartition, int], *, share: bool) -> None:
+def _apply(
+    visit: Visit, name: str, plan: list[Step], committed: dict[TopicPartition, int | None], *, share: bool
+) -> None:
     moved = [step for step in plan if committed.get(step.where) != step.before]
     if moved:
         raise Refused(f"{name} has moved meanwhile, in {moved[0].where} for one; look at the plan again.", 409)
