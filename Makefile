@@ -29,11 +29,16 @@ test-portable: setup ## the tests with real clients on nodes that ask with poll,
 
 compat-java: setup ## Apache Kafka's own tools and clients against ours, and mixed clusters (fetches Kafka's jars with Maven)
 	@MOLDAU_KAFKA_LIBS="$$(tools/fetch_kafka $(KAFKA))" && export MOLDAU_KAFKA_LIBS && \
-	$(PYTEST) -q -m long tests/compat/test_java_*.py tests/compat/test_mixed_clusters.py $(ARGS)
+	$(PYTEST) -q -m long tests/compat/test_java_*.py tests/compat/test_mixed_clusters.py \
+	tests/compat/test_mirror_maker.py $(ARGS)
 
 compat-kafka: setup ## our clients against Apache Kafka, security and faults included (fetches Kafka's jars with Maven)
 	@MOLDAU_KAFKA_LIBS="$$(tools/fetch_kafka $(KAFKA))" && export MOLDAU_KAFKA_LIBS && MOLDAU_COMPAT_BROKER=kafka \
 	$(PYTEST) -q -m "not long or kafka" tests/compat/test_client_*.py tests/compat/test_kafka_security.py $(ARGS)
+
+compat-console: setup ## the console against three nodes of Apache Kafka (fetches Kafka's jars with Maven; needs Chromium)
+	@MOLDAU_KAFKA_LIBS="$$(tools/fetch_kafka $(KAFKA))" && export MOLDAU_KAFKA_LIBS && MOLDAU_COMPAT_BROKER=kafka \
+	$(PYTEST) -q -m "not long" tests/console $(ARGS)
 
 lint: setup ## style, types, layers
 	@.venv/bin/ruff check .

@@ -36,7 +36,7 @@ def cluster() -> Iterator[Cluster | Elsewhere]:
     if "MOLDAU_COMPAT_BOOTSTRAP" in os.environ:
         yield Elsewhere(os.environ["MOLDAU_COMPAT_BOOTSTRAP"])
         return
-    # MOLDAU_COMPAT_BROKER=kafka starts three nodes of Apache Kafka instead (`make compat-kafka`).
+    # MOLDAU_COMPAT_BROKER=kafka starts three nodes of Apache Kafka instead (`make compat-console`).
     kind = KafkaCluster if os.environ.get("MOLDAU_COMPAT_BROKER") == "kafka" else Cluster
     with kind(nodes=3, settings=SETTINGS) as cluster:
         yield cluster
