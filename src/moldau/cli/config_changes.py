@@ -12,6 +12,7 @@ from moldau.cli.failure import USAGE, Failure
 
 # Names of listeners and mechanisms are parts of names: listener.name.inside.scram-sha-512.sasl.jaas.config.
 _ASSIGNMENT: Final = re.compile(r"\s*([A-Za-z0-9_.-]*[A-Za-z0-9_.])\s*(\+|-)?=(.*)", re.DOTALL)
+_REFERENCE: Final = re.compile(r"\$\{[^}:]+:[^}]+\}")
 _OPERATIONS: Final = {None: "SET", "+": "APPEND", "-": "SUBTRACT"}
 
 
@@ -21,6 +22,11 @@ def parse_change(text: str) -> tuple[str, str, str]:
         # What stands behind the sign may be a secret.
         raise ArgumentTypeError(f"{text.partition('=')[0]!r} is not of the form NAME=VALUE")
     return match[1], _OPERATIONS[match[2]], match[3].strip()
+
+
+def is_reference(value: str) -> bool:
+    """Whether it only says where a secret is, which the broker finds out: ${file:PATH:NAME}."""
+    return _REFERENCE.fullmatch(value) is not None
 
 
 def changes_from_files(options: Namespace) -> list[tuple[str, str]]:

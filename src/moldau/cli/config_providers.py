@@ -29,6 +29,8 @@ _PACKAGE: Final = "org.apache.kafka.common.config.provider."
 _CLASSES: Final = {"file": "FileConfigProvider", "dir": "DirectoryConfigProvider", "env": "EnvVarConfigProvider"}
 # Kafka's DirectoryConfigProvider is called directory in its own examples.
 _USUAL: Final = {**_CLASSES, "directory": "DirectoryConfigProvider"}
+# Of what holds secrets; a keystore in PEM has some ten thousand bytes.
+_LARGEST: Final = 1024 * 1024
 _REFERENCE: Final = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
 
 
@@ -37,18 +39,50 @@ def resolved(properties: Mapping[str, str], where: str) -> dict[str, str]:
     something is not to be had; `where` is named in it."""
     if _PROVIDERS not in properties:
         return dict(properties)
-    names = [name.strip() for name in properties[_PROVIDERS].split(",") if name.strip()]
-    providers = {name: _provider(name, properties, where) for name in names}
-
-    def fetched(name: str, found: re.Match[str]) -> str:
-        provider = providers.get(found[1])
-        return found[0] if provider is None else provider(name, found[2] or "", found[3])
-
+    providers = Providers(properties, where)
     return {
-        name: _REFERENCE.sub(lambda found, name=name: fetched(name, found), value)  # type: ignore[misc]
+        name: providers.fetched(name, value)
         for name, value in properties.items()
         if name != _PROVIDERS and not name.startswith(f"{_PROVIDERS}.")
     }
+
+
+class Providers:
+    """Those that properties name. `taken` is for settings that change while a node runs, in the cluster's metadata:
+    they refer to what is on the machine of the broker they are for, by the providers of its file."""
+
+    def __init__(self, properties: Mapping[str, str], where: str) -> None:
+        names = [name.strip() for name in properties.get(_PROVIDERS, "").split(",") if name.strip()]
+        self._providers = {name: _provider(name, properties, where) for name in names}
+
+    @classmethod
+    def of_node(cls, path: str | None, *, environment: bool) -> Providers | None:
+        """Of its file, which has been read before, and of settings in its environment above that; None without any."""
+        given = {} if path is None else decode_properties(Path(path).read_bytes())
+        if environment:
+            from moldau.cli.environment_settings import environment_settings
+
+            given |= environment_settings(os.environ)
+        return cls(given, "A stored setting") if _PROVIDERS in given else None
+
+    def fetched(self, name: str, value: str) -> str:
+        """The value with what it refers to in its place."""
+
+        def one(found: re.Match[str]) -> str:
+            provider = self._providers.get(found[1])
+            return found[0] if provider is None else provider(name, found[2] or "", found[3])
+
+        return _REFERENCE.sub(one, value) if "${" in value else value
+
+    def taken(self, name: str, text: str) -> str:
+        try:
+            return self.fetched(name, text)
+        except Failure as failure:
+            raise ConfigError(str(failure).rstrip(".")) from None
+
+    def is_one(self, text: str) -> bool:
+        found = _REFERENCE.fullmatch(text.strip())
+        return found is not None and found[1] in self._providers
 
 
 _Provider = Callable[[str, str, str], str]
@@ -108,6 +142,13 @@ def _from_directory(path: Path, setting: str, key: str) -> str:
 
 def _read(path: Path, setting: str) -> bytes:
     try:
-        return path.read_bytes()
+        if not path.is_file() and path.exists():
+            # Whoever may change settings must not have a node wait for what is written into a pipe.
+            raise Failure(f"{setting} names {path}, which is no file.", USAGE)
+        with path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
     except OSError as error:
         raise Failure(f"{setting} names {path}, which cannot be read: {error.strerror}.", USAGE) from None
+    if len(data) > _LARGEST:
+        raise Failure(f"{setting} names {path}, which has more than {_LARGEST} bytes.", USAGE)
+    return data

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from moldau.cli.arguments import add_json, add_subcommand, add_subcommands, key_value
-from moldau.cli.config_changes import changes_from_files, parse_change
+from moldau.cli.config_changes import changes_from_files, is_reference, parse_change
 from moldau.cli.connection import add_connection, connect
 from moldau.cli.failure import USAGE, Failure
 from moldau.cli.table import note, print_json, print_table
@@ -190,8 +190,8 @@ def _set(options: Namespace) -> None:
     from moldau.client.admin import ConfigChange, ConfigOperation
     from moldau.config.alteration import is_secret
 
-    for name, _, _ in options.changes:
-        if is_secret(name):
+    for name, _, value in options.changes:
+        if is_secret(name) and not is_reference(value):
             raise Failure(f"Everybody can read the command line: {name} belongs into --file or --value-file.", USAGE)
     changes = [ConfigChange(name, ConfigOperation[operation], value) for name, operation, value in options.changes]
     changes += [ConfigChange(name, ConfigOperation.SET, value) for name, value in changes_from_files(options)]

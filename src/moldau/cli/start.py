@@ -111,7 +111,12 @@ def run(options: Namespace) -> int:
 
     begin(options.log_level, options.log_format)
     given, cluster_id = _given(options)
-    config = BrokerConfig.parse(node_properties(given, options.data, options.listen, options.set))
+    references = None
+    if options.properties is not None or options.env:
+        from moldau.cli.config_providers import Providers
+
+        references = Providers.of_node(options.properties, environment=options.env)
+    config = BrokerConfig.parse(node_properties(given, options.data, options.listen, options.set), references)
     for remark in config.remarks:
         logging.getLogger("moldau.config").warning("%s", remark)
     tell_start(config)

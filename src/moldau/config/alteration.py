@@ -119,8 +119,8 @@ def update_mode(name: str) -> UpdateMode:
 
 def check_node(config: BrokerConfig, cluster: Mapping[str, str], broker: Mapping[str, str]) -> BrokerConfig:
     """The settings of a node under these dynamic ones, checked together with its file."""
-    check_dynamic(cluster, per_broker=False)
-    check_dynamic(broker, per_broker=True)
+    check_dynamic(config.referred(cluster), per_broker=False)
+    check_dynamic(config.referred(broker), per_broker=True)
     return config.with_dynamic(cluster, broker)
 
 

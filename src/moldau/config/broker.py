@@ -11,7 +11,7 @@ setting that silently does nothing is the worse surprise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from moldau.config.consistency import check
 from moldau.config.definition import ConfigError, Setting, closest, settings_of
@@ -29,6 +29,17 @@ from moldau.config.settings.share import ShareCoordinatorSettings
 from moldau.config.topic import LogConfig, check_together
 
 T = TypeVar("T")
+
+
+class References(Protocol):
+    def taken(self, name: str, text: str) -> str:
+        """The text of a setting with what it refers to; ConfigError, which shows no value, if that is not there."""
+        ...
+
+    def is_one(self, text: str) -> bool:
+        """Whether it is a reference as a whole: then it is no secret itself, whatever it leads to."""
+        ...
+
 
 TABLES: Final = (
     QuorumSettings,
@@ -102,17 +113,21 @@ class BrokerConfig(
     listener_protocols: Mapping[str, SecurityProtocol]
     inter_broker_listener: str
 
+    references: References | None
+    """What takes the values that dynamic settings only refer to (`${file:PATH:NAME}`), where the file has providers."""
+
     def __init__(self, values: Mapping[str, Any], originals: Mapping[str, str]) -> None:
         fields = self.__dict__
         fields.update(_DEFAULTS)
         fields.update(values)
         fields["originals"] = dict(originals)
+        fields["references"] = None
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"settings cannot be changed after they were read: {name}")
 
     @classmethod
-    def parse(cls, properties: Mapping[str, str]) -> BrokerConfig:
+    def parse(cls, properties: Mapping[str, str], references: References | None = None) -> BrokerConfig:
         """Settings from text; ConfigError for an unknown name, a value that is not allowed, or a contradiction."""
         values: dict[str, Any] = {}
         remarks: list[str] = []
@@ -137,7 +152,7 @@ class BrokerConfig(
             if setting.attribute in _DEFAULTS:
                 values[setting.attribute] = value
         config = cls(values, properties)
-        config.__dict__.update(remarks=tuple(remarks), _listener_overrides=overrides)
+        config.__dict__.update(remarks=tuple(remarks), references=references, _listener_overrides=overrides)
         config._complete()
         config._check()
         return config
@@ -150,10 +165,25 @@ class BrokerConfig(
         foreign = sorted(name for name in dynamic if is_foreign(name))
         secrets = self.password_encoder_secret, self.password_encoder_old_secret
         own = {name: unseal(name, text, *secrets) for name, text in dynamic.items() if name not in foreign}
-        changed = BrokerConfig.parse({**self.originals, **own})
+        changed = BrokerConfig.parse({**self.originals, **self.referred(own)}, self.references)
         remarks = [f"{name} has no effect here: there is no such setting" for name in foreign]
         changed.__dict__.update(originals=self.originals, remarks=(*changed.remarks, *remarks))
         return changed
+
+    def referred(self, dynamic: Mapping[str, str]) -> dict[str, str]:
+        """Dynamic settings with what they refer to in its place; ConfigError if that is not to be had."""
+        if self.references is None:
+            return dict(dynamic)
+        taken = {name: self.references.taken(name, text) for name, text in dynamic.items()}
+        for name, text in taken.items():
+            if text != dynamic[name] and not is_foreign(name):
+                setting = listener_setting(name) if name.startswith(_LISTENER_PREFIX) else broker_setting(name)
+                try:
+                    setting.parse(text)
+                except ConfigError:
+                    # Its words show the text, which whoever referred to it may not be allowed to read.
+                    raise ConfigError(f"{name} is not allowed to be what {dynamic[name]} leads to") from None
+        return taken
 
     def with_stored(self, cluster: Mapping[str, str], broker: Mapping[str, str]) -> tuple[BrokerConfig, list[str]]:
         """The same for settings that are stored already, with those that cannot be taken over, and why.

@@ -89,11 +89,8 @@ class ConfigControl:
             cluster=self.of(ConfigResource(ResourceType.BROKER, "")),
         )
         if self._current is None or self._current[0] != dynamic:
-            try:
-                config = self._static.with_dynamic(dynamic.cluster, dynamic.broker)
-            except ConfigError:
-                # Each change was checked when it was made, but the file may have changed since.
-                config = self._static
+            # Each change was checked when it was made, but the file may have changed since.
+            config, _ = self._static.with_stored(dynamic.cluster, dynamic.broker)
             self._current = dynamic, config, describe_topic(config, {}, dynamic)
         return self._current
 

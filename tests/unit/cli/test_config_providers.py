@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
-from moldau.cli.config_providers import resolved
+from moldau.cli.config_providers import Providers, resolved
 from moldau.cli.failure import USAGE, Failure
 from moldau.cli.start import read_properties
+from moldau.config.broker import BrokerConfig
+from moldau.config.definition import ConfigError
 
 PACKAGE = "org.apache.kafka.common.config.provider."
 SECRET = "a ${b} = secret"
@@ -97,3 +100,37 @@ def test_a_file_of_a_node_refers_to_others(kept: Path) -> None:
     file = kept / "server.properties"
     file.write_text("config.providers=env\nsuper.users=${env:THE_SECRET}\n")
     assert read_properties(str(file)) == {"super.users": SECRET}
+
+
+def test_nobody_waits_for_a_pipe(kept: Path) -> None:
+    os.mkfifo(kept / "pipe")
+    given = {"config.providers": "file,dir", "a": f"${{file:{kept / 'pipe'}:a}}", "b": f"${{dir:{kept}:pipe}}"}
+    for name in "ab":
+        with pytest.raises(Failure, match="is no file"):
+            resolved({"config.providers": "file,dir", name: given[name]}, "here")
+
+
+def test_a_secret_is_not_as_large_as_a_disk(kept: Path) -> None:
+    with (kept / "large").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(Failure, match="more than 1048576 bytes"):
+        resolved({"config.providers": "dir", "a": f"${{dir:{kept}:large}}"}, "here")
+
+
+def test_dynamic_settings_are_taken_by_the_providers_of_the_file(kept: Path) -> None:
+    (kept / "server.properties").write_text("config.providers=file\n")
+    (kept / "numbers.properties").write_text("hours=7\n")
+    providers = Providers.of_node(str(kept / "server.properties"), environment=False)
+    config = BrokerConfig.parse({"log.retention.hours": "5"}, providers)
+    reference = f"${{file:{kept}/numbers.properties:hours}}"
+    changed = config.with_dynamic({"log.cleaner.threads": reference}, {})
+    assert changed.log_cleaner_threads == 7
+    assert changed.with_dynamic({"log.cleaner.threads": reference}, {}).log_cleaner_threads == 7
+    with pytest.raises(ConfigError, match="there is no such property"):
+        config.with_dynamic({"log.cleaner.threads": reference.replace("hours", "days")}, {})
+    assert BrokerConfig.parse({}).with_stored({"log.cleaner.threads": reference}, {})[1] != []
+    assert Providers.of_node(None, environment=False) is None
+    assert providers is not None
+    assert [providers.is_one(text) for text in (reference, f"x{reference}", "${env:A}", "plain")] == [True] + [
+        False
+    ] * 3

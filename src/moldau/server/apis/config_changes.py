@@ -123,11 +123,13 @@ def sealed(context: RequestContext, resource: ConfigResource, changes: list[Chan
     if resource.type != ResourceType.BROKER:
         return changes
     services = context.services
-    secret = services.config.password_encoder_secret
+    secret, references = services.config.password_encoder_secret, services.config.references
     broker = f"{services.cluster_id} {services.node_id}"
 
     def kept(change: Change) -> Change:
         if change.value is None or change.operation != Alteration.SET or not is_secret(change.name):
+            return change
+        if references is not None and references.is_one(change.value):
             return change
         random = services.runtime.random.bytes(RANDOM_BYTES)
         return change._replace(value=seal(change.name, change.value, secret, broker, random))
