@@ -2,7 +2,8 @@
 
 acks=all waits for the high watermark, acks=1 in durable mode for the leader's disk, and a batch that takes long to
 unpack until that is done (`preparation`); nothing else waits. Readers who wait for the records are served later in the
-same turn of the loop (`ReplicaManager.wake_readers`): the producer is acknowledged before them.
+same turn of the loop (`ReplicaManager.wake_readers`): the producer is acknowledged before them. Followers, for whom he
+waits, are served at once where the loop has time.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from moldau.errors import ErrorCode, KafkaError
 from moldau.replica.delayed_outcomes import DelayedOutcomes, PendingAppend, PendingForce, PendingPartition
 from moldau.replica.manager import ReplicaManager
 from moldau.replica.partition import Partition
+from moldau.replica.purgatory import COMPLETED_PER_TURN
 from moldau.slicing import Work
 from moldau.storage.append_info import AppendInfo, Patience, Postponed
 from moldau.storage.origin import Origin
@@ -116,11 +118,21 @@ class Appends:
 
     def _appended(self, place: int, partition: Partition, info: AppendInfo) -> None:
         if partition in self._replicas.fetches.watched:
-            self._replicas.wake_readers(partition)
+            self._tell_readers(partition)
         if self._acks == -1 and partition.log.high_watermark <= info.last_offset:
             self._pending.append((place, PendingAppend(partition, info.last_offset + 1)))
         elif partition.durable and self._acks == 1 and partition.log.durability.durable_offset <= info.last_offset:
             self._pending.append((place, PendingForce(partition, info.last_offset + 1)))
+
+    def _tell_readers(self, partition: Partition) -> None:
+        """Followers, for whom the producer waits, hear of it before all that has still to be done about his request,
+        unless others are to be served in this turn, who may write for them as well."""
+        replicas = self._replicas
+        told = COMPLETED_PER_TURN
+        if partition.followers and replicas.load.ready <= 1:
+            told = replicas.fetches.check(partition, COMPLETED_PER_TURN)
+        if told == COMPLETED_PER_TURN:
+            replicas.wake_readers(partition)
 
     def refuse(self, topic: str | Uuid, index: int, error: KafkaError) -> None:
         # Without its traceback, which holds all this and would keep it until the collector comes by.

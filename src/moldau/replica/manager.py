@@ -69,6 +69,7 @@ class ReplicaManager:
         logs.retirement.freed = self.open_refused
         self._defaults = defaults
         self._clock = clock
+        self.load = loop.load
         # For operations on very many partitions; shared with all that is long on this node.
         self.slicer = Slicer(loop, clock) if slicer is None else slicer
         self.departures = Departures(self.slicer, self._leave, must_stop)

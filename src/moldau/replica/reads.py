@@ -35,6 +35,8 @@ A = TypeVar("A")
 _PIECE: Final = 64
 # While there are partitions to be opened each of these may be one: a directory and a few files.
 _PIECE_WHILE_OPENING: Final = 1
+# So many readers, followers among them, may be answered before the producer they read from.
+_FEW: Final = 8
 
 # (topic name or id, partition, offset, most bytes, current leader epoch, the reader's log start, last fetched epoch)
 AskedRead: TypeAlias = tuple[str | Uuid, int, int, int, int, int, int]
@@ -366,11 +368,16 @@ def wait_at_end(
     later: Deferred[A] = Deferred()
     by_id = replicas.by_id
     waiting = [WaitingRead(by_id[each[0]].partitions[each[1]], each[2], each[3]) for each in asked]  # type: ignore[index]
+    fetches = replicas.fetches
     for partition in moved:
+        if len(fetches.watched.get(partition, ())) <= _FEW:
+            # First: producers have to be woken, and readers would wait for that.
+            fetches.check(partition)
+            fetches.check_now()
         replicas.moved(partition)
     if moved:
         # Producers and readers have waited for this follower, who has time.
-        replicas.fetches.check_now()
+        fetches.check_now()
     operation = DelayedFetch(
         waiting,
         min_bytes,
@@ -381,5 +388,5 @@ def wait_at_end(
     )
     # Those who were served meanwhile may have written.
     is_ready = None if moved else False
-    replicas.fetches.wait(operation, [read.partition for read in waiting], max_wait_ms, is_ready=is_ready)
+    fetches.wait(operation, [read.partition for read in waiting], max_wait_ms, is_ready=is_ready)
     return operation, later

@@ -47,8 +47,9 @@ class LoopLoad:
     idle_seconds: float = 0.0
     # The longest turn; whoever has looked sets it to 0.
     longest_seconds: float = 0.0
-    # When this turn learnt who is ready, by the monotonic clock.
+    # When this turn learnt who is ready, by the monotonic clock, and how many that are.
     polled_at: float = 0.0
+    ready: int = 1
 
 
 @dataclass(slots=True)

@@ -240,6 +240,7 @@ class Reactor:
         ready = self._readiness.poll(self._wait_time(), EVENTS_PER_TURN)
         self._polled = load.polled_at = polled = now = time.monotonic()
         load.turns += 1
+        load.ready = len(ready)
         load.idle_seconds += polled - asked
         left = ready
         if self.express is not None and ready:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from replication_kit import Cluster
 
+from moldau import _speed
 from moldau.deferred import Deferred
-from moldau.protocol.messages.fetch import FetchRequest, FetchResponse
+from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 
 
 @pytest.fixture
@@ -50,3 +51,54 @@ def test_answers_leave_before_the_follower_they_waited_for_is_dealt_with(cluster
     leader.runtime.loop.flush = lambda: order.append("sent")  # type: ignore[method-assign]
     cluster.run_until(lambda: outcome.acknowledged)
     assert order[-2:] == ["sent", "parked"]
+
+
+@pytest.mark.parametrize("ready", [1, 2])
+def test_followers_hear_of_a_record_at_once_where_the_loop_serves_nobody_else(cluster: Cluster, ready: int) -> None:
+    cluster.converge()
+    leader = cluster.leader
+    fetches, produces = leader.replicas.fetches, leader.replicas.produces
+    cluster.run_until(lambda: any(not each.completed for each in fetches.watched.get(leader.partition, ())))
+    order: list[str] = []
+    check, park = fetches.check, produces.wait
+
+    def told(*arguments: Any) -> int:
+        finished = check(*arguments)
+        order.extend(["told"] * finished)
+        return finished
+
+    def wait(*arguments: Any, **named: Any) -> None:
+        order.append("waits")
+        park(*arguments, **named)
+
+    fetches.check, produces.wait = told, wait  # type: ignore[method-assign]
+    leader.runtime.loop.load.ready = ready
+    outcome = leader.produce(b"one")
+    cluster.run_until(lambda: outcome.acknowledged)
+    assert order == (["told", "waits"] if ready == 1 else ["waits", "told"])
+
+
+@pytest.mark.skipif(not _speed.COMPILED, reason="the kernels are not compiled: producers come first there")
+@pytest.mark.parametrize("readers", [1, 20])
+def test_a_few_readers_are_not_kept_waiting_by_the_producer(readers: int) -> None:
+    cluster = Cluster(2, compiled=True)
+    topic_id = cluster.create((1, 2))
+    cluster.converge()
+    leader, order = cluster.leader, list[str]()
+    for _ in range(readers):
+        partition = FetchPartition(partition=0, fetch_offset=leader.log.log_end_offset, partition_max_bytes=1000)
+        topics = [FetchTopic(topic_id=topic_id, partitions=[partition])]
+        request = FetchRequest(max_wait_ms=20_000, min_bytes=1, max_bytes=1000, topics=topics)
+        leader.serve(request, 18).then(lambda _answer, _error: order.append("reader"))
+    check = leader.replicas.produces.check
+
+    def answered(*arguments: Any) -> int:
+        finished = check(*arguments)
+        order.extend(["producer"] * finished)
+        return finished
+
+    leader.replicas.produces.check = answered  # type: ignore[method-assign]
+    outcome = leader.produce(b"one")
+    cluster.run_until(lambda: outcome.acknowledged and len(order) == 1 + readers)
+    assert order.index("producer") == (1 if readers == 1 else 0)
+    cluster.close()
