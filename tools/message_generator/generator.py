@@ -18,6 +18,12 @@ from message_generator.values import annotation, default_value
 from message_generator.writing import StructWriter
 from moldau.protocol import arrays, primitives, slices, tagged_fields
 
+# What brokers pass on to the controller, and may be large: there the request is written and its answer is read.
+_PASSED_ON = {
+    *("CreateTopics", "CreatePartitions", "AlterConfigs", "IncrementalAlterConfigs", "ElectLeaders"),
+    *("AlterPartitionReassignments", "ListPartitionReassignments", "AlterClientQuotas"),
+    *("AlterUserScramCredentials", "DeleteAcls"),
+}
 # In this order: the later ones import from the first.
 _HOMES = (primitives, arrays, tagged_fields, slices)
 # Kafka 4 has these no longer, and nobody defines them here. Older brokers still name them, so their numbers have names.
@@ -119,10 +125,11 @@ def _class(out: Source, message: Message, struct: Struct) -> None:
         out.line()
         StructReader(out, message, struct).emit()
         # What a server reads and writes may be large, and so may what a coordinator stores: it does so in slices.
-        if message.kind in ("request", "value") and struct.holds_arrays:
+        passed_on = message.name.removesuffix("Request").removesuffix("Response") in _PASSED_ON
+        if (message.kind in ("request", "value") or passed_on) and struct.holds_arrays:
             out.line()
             StructReader(out, message, struct, in_slices=True).emit()
-        if message.kind in ("response", "value") and struct.holds_many:
+        if (message.kind in ("response", "value") or passed_on) and struct.holds_many:
             out.line()
             StructWriter(out, message, struct, in_slices=True).emit()
 

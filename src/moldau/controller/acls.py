@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from moldau.controller.decision import Decision, check_size
-from moldau.errors import KafkaError
+from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.acls import acl_of, acl_record, missing
 from moldau.metadata.records import (
     AccessControlEntryRecord,
@@ -16,12 +16,14 @@ from moldau.metadata.records import (
 )
 from moldau.runtime.ports import Random
 from moldau.security.acl import Acl, AclFilter, check_acl, check_filter
-from moldau.slicing import Work
+from moldau.slicing import Work, pieces
 from moldau.timeline import SnapshotRegistry, TimelineMap
 from moldau.types import ZERO_UUID, Uuid
 
 # Rules that are looked at before others have their turn.
 _IN_A_ROW: Final = 2000
+# How often rules are told in an answer, where many filters match each of them.
+_MOST_TOLD: Final = 100_000
 
 
 class Removed(NamedTuple):
@@ -59,24 +61,35 @@ class AclControl:
     def delete(self, filters: Sequence[AclFilter]) -> Work[Decision[list[Removed]]]:
         """What two filters match is told for each of them, and removed once."""
         removed: dict[Uuid, Message] = {}
-        results: list[Removed] = []
+        results: dict[AclFilter, Removed] = {}
+        told = 0
         for wanted in filters:
-            try:
-                check_filter(wanted)
-            except KafkaError as error:
-                results.append(Removed(error=error))
-                continue
-            found: list[Acl] = []
-            for number, (acl_id, acl) in enumerate(list(self._by_id.items())):
+            if wanted not in results:
+                try:
+                    check_filter(wanted)
+                except KafkaError as error:
+                    results[wanted] = Removed(error=error)
+                else:
+                    results[wanted] = Removed((yield from self._matched(wanted, removed)))
+            told += len(results[wanted].acls)
+            if told > _MOST_TOLD:
+                raise KafkaError(
+                    ErrorCode.POLICY_VIOLATION,
+                    f"The filters match access rules {told} times; at most {_MOST_TOLD} are told in one answer.",
+                )
+            yield
+        return Decision(list(removed.values()), [results[wanted] for wanted in filters])
+
+    def _matched(self, wanted: AclFilter, removed: dict[Uuid, Message]) -> Work[list[Acl]]:
+        found: list[Acl] = []
+        for some in pieces(self._by_id.items(), _IN_A_ROW):
+            for acl_id, acl in some:
                 if wanted.matches(acl):
                     found.append(acl)
                     removed.setdefault(acl_id, RemoveAccessControlEntryRecord(id=acl_id))
-                    check_size(len(removed), "access rules to be removed")
-                if number % _IN_A_ROW == _IN_A_ROW - 1:
-                    yield
-            results.append(Removed(found))
+            check_size(len(removed), "access rules to be removed")
             yield
-        return Decision(list(removed.values()), results)
+        return found
 
     def replay(self, record: AccessControlEntryRecord) -> None:
         acl = acl_of(record)

@@ -46,7 +46,9 @@ def assign_replicas(
                 results.append(ResponsePartitionData(partition_index=index, error_code=error))
                 yield
             topics.append(ResponseTopicData(topic_id=wanted.topic_id, partitions=results))
+            yield
         directories.append(ResponseDirectoryData(id=directory.id, topics=topics))
+        yield
     return Decision(list(changed.values()), AssignReplicasToDirsResponse(directories=directories), atomic=False)
 
 

@@ -124,6 +124,7 @@ class PartitionControl:
                 results.append(self._alter(request.broker_id, topic, partition, version, changed))
                 yield
             topics.append(ResponseTopicData(topic_id=wanted.topic_id, partitions=results))
+            yield
         return Decision(list(changed.values()), AlterPartitionResponse(topics=topics), atomic=False)
 
     def _alter(
@@ -185,6 +186,9 @@ class PartitionControl:
             return ErrorCode.INVALID_REQUEST
         if wanted.partition_epoch < current.partition_epoch:
             return ErrorCode.INVALID_UPDATE_VERSION
+        if len(isr) > len(current.replicas):
+            # Before they are looked at: there may be very many.
+            return ErrorCode.INVALID_REQUEST
         members = [replica.broker_id for replica in isr]
         if len(set(members)) != len(members) or not set(members) <= set(current.replicas) or broker_id not in members:
             return ErrorCode.INVALID_REQUEST

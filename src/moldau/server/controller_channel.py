@@ -29,6 +29,7 @@ from moldau.security.principal import THIS_NODE
 from moldau.server.context import RequestContext, Services
 from moldau.server.dispatch import DispatchTable
 from moldau.server.envelopes import answer_in, seal
+from moldau.slicing import Work
 
 # Answers of one connection come in order: what must not wait for others is asked on a line of its own.
 FORWARDING: Final = "forwarding"
@@ -124,17 +125,15 @@ class ControllerChannel:
         self, context: RequestContext, request: Message, *, timeout: float = _FORWARDING_SECONDS
     ) -> Deferred[Any]:
         """A client's request, passed on in its name; the controller's response to it."""
-        envelope = seal(context, request)
-        answer: Deferred[Any] = Deferred()
+        slicer = self._services.slicer
 
-        def answered(value: Any, error: BaseException | None) -> None:
-            if error is None:
-                settle(answer, lambda: answer_in(value, context))
-            else:
-                answer.fail(error)
+        def ask() -> Work[Deferred[Any]]:
+            envelope = yield from seal(context, request)
+            return self.ask(envelope, timeout=timeout, line=FORWARDING)
 
-        self.ask(envelope, timeout=timeout, line=FORWARDING).then(answered)
-        return answer
+        asked: Deferred[Any] = Deferred()
+        slicer.run_into(ask(), asked)
+        return slicer.then(asked, lambda envelope: answer_in(envelope, context))
 
     def close(self) -> None:
         self._closed = True

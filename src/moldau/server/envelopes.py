@@ -15,10 +15,11 @@ from moldau.protocol.message import Message
 from moldau.protocol.messages.default_principal_data import DefaultPrincipalData
 from moldau.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from moldau.protocol.messages.request_header import RequestHeader
-from moldau.protocol.wire import Reader
+from moldau.protocol.wire import Reader, Writer
 from moldau.security.principal import Principal
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import DispatchTable
+from moldau.slicing import Work
 
 _KEY_AND_VERSION: Final = Struct(">hh")
 _CORRELATION: Final = Struct(">i")
@@ -60,7 +61,7 @@ class ForwardedConnection:
         return bool(self._carrier.is_open())
 
 
-def seal(context: RequestContext, request: Message) -> EnvelopeRequest:
+def seal(context: RequestContext, request: Message) -> Work[EnvelopeRequest]:
     header = RequestHeader(
         request_api_key=context.api_key,
         request_api_version=context.version,
@@ -70,13 +71,21 @@ def seal(context: RequestContext, request: Message) -> EnvelopeRequest:
     kind, name, by_token = context.principal
     principal = DefaultPrincipalData(type=kind, name=name, token_authenticated=by_token)
     return EnvelopeRequest(
-        request_data=header + request.encode(context.version),
+        request_data=(yield from written(request, context.version, header)),
         request_principal=_VERSION.pack(_PRINCIPAL_VERSION) + principal.encode(_PRINCIPAL_VERSION),
         client_host_address=packed_host(context.peer[0]),
     )
 
 
-def answer_in(envelope: EnvelopeResponse, context: RequestContext) -> Message:
+def written(message: Message, version: int, head: bytes) -> Work[bytes]:
+    """The message as bytes, behind `head`."""
+    out = Writer()
+    out.buffer += head
+    yield from message.write_in_slices(out, version)
+    return out.bytes()
+
+
+def answer_in(envelope: EnvelopeResponse, context: RequestContext) -> Work[Message]:
     """The controller's answer to what was forwarded; KafkaError if it did not get that far."""
     code = error_code(envelope.error_code)
     if code is not ErrorCode.NONE:
@@ -89,7 +98,8 @@ def answer_in(envelope: EnvelopeResponse, context: RequestContext) -> Message:
         )
     if response_header_version(context.api_key, context.version) > 0:
         source.tags()
-    return RESPONSES[context.api_key].read(source, context.version)
+    answer: Message = yield from RESPONSES[context.api_key].read_in_slices(source, context.version)
+    return answer
 
 
 def unseal(envelope: EnvelopeRequest) -> Sealed:

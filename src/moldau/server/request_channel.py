@@ -57,7 +57,7 @@ LARGE_REQUEST: Final = 8192
 MOST_BYTES: Final = 16 << 20
 # Elements of a request from which on it is not refused in its own words, with the code for each thing that it named,
 # and is freed in slices.
-_MANY_ELEMENTS: Final = 5000
+MANY_ELEMENTS: Final = 5000
 # Batches a producer may send in one request before they are worked through in slices.
 _FEW_ELEMENTS: Final = 512
 # Answers that had to wait and are sent in one turn of the loop: thousands may wait for one event, such as the last
@@ -166,7 +166,7 @@ class RequestChannel:
         context = RequestContext(
             connection, self._services, api.key, route.version, correlation_id, connection.client_id
         )
-        many = elements > _MANY_ELEMENTS
+        many = elements > MANY_ELEMENTS
         refused = None if many else request
         begun = self._now()
         try:
@@ -330,13 +330,13 @@ class RequestChannel:
         """`request` is None if it was not even read; then only an error for all of it can be said."""
         build = route.api.error_response
         response = None if build is None else build(request or route.api.request(), route.version, error)
-        if response is None or (request is None and not _says_error(response, route.version)):
+        if response is None or (request is None and not says_error(response, route.version)):
             connection.close(f"{route.api.key.name} was refused: {error}")
         else:
             self._respond(connection, route, correlation_id, response)
 
 
-def _says_error(response: Message, version: int) -> bool:
+def says_error(response: Message, version: int) -> bool:
     """Whether the version has a place for the error of a whole request."""
     sent = type(response).decode(response.encode(version), version)
     return bool(getattr(sent, "error_code", 0))

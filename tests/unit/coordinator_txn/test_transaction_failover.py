@@ -35,6 +35,7 @@ from moldau.server.marker_requests import Results
 from moldau.server.other_brokers import Address, OtherBrokers
 from moldau.server.txn_markers import TransactionMarkers
 from moldau.server.txn_partitions import TransactionPartitions
+from moldau.slicing import Slicer
 from moldau.types import TopicPartition
 
 BROKERS = (1, 2, 3)
@@ -83,6 +84,7 @@ class Broker:
     def __init__(self, world: Cluster, number: int) -> None:
         self.number = number
         time = world.time
+        self.slicer = Slicer(time, time)
         brokers = OtherBrokers(world, "PLAINTEXT", lambda: self.metadata.image)
         self.markers = LocalMarkers(world, number, brokers, lambda: self.metadata.image)
         self.transactions = TransactionCoordinator(
@@ -104,6 +106,7 @@ class Broker:
             transactions=self.transactions,
             transaction_markers=self.markers,
             metadata=self.metadata,
+            slicer=self.slicer,
         )
         handler: Any
         if isinstance(request, WriteTxnMarkersRequest):
@@ -114,9 +117,8 @@ class Broker:
         received = type(request).decode(request.encode(version), version)
         answer: Deferred[Message] = Deferred()
         context = SimpleNamespace(services=services, version=version)
-        handler(context, received).then(
-            lambda value, error: answer.resolve(response.decode(value.encode(version), version))
-        )
+        handled: Any = self.slicer.value_of(handler(context, received))
+        handled.then(lambda value, error: answer.resolve(response.decode(value.encode(version), version)))
         return answer
 
 

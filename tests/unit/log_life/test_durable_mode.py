@@ -234,7 +234,7 @@ def test_many_requests_share_an_fsync(node):
     wires = []
     for index in range(20):
         wire = Wire()
-        connection = node._connect(wire)
+        connection = node.connect(wire)
         frame = request_frame(produce(b"%d" % index, -1), 9)
         connection.frame(memoryview(frame), 0, len(frame))
         wires.append((connection, wire))

@@ -13,10 +13,6 @@ from moldau.protocol.api import RESPONSES, response_header_version
 from moldau.protocol.message import Message
 from moldau.security.acl import CLUSTER_NAME, Acl, AclFilter, Operation, PatternType, Permission, ResourceType
 from moldau.security.principal import Principal, user
-from moldau.server.apis.table import BROKER_APIS, CONTROLLER_APIS
-from moldau.server.connection import Connection
-from moldau.server.dispatch import DispatchTable
-from moldau.server.request_channel import RequestChannel
 
 ADMIN, JAN = user("admin"), user("jan")
 
@@ -25,15 +21,10 @@ class GuardedNode(InProcessNode):
     def __init__(self, data: Path, settings: Mapping[str, str] | None = None) -> None:
         guarded = {"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": str(ADMIN), **(settings or {})}
         super().__init__(data, compiled=True, settings=guarded)
-        services = self.node.services
-        self.channels = {
-            name: RequestChannel(DispatchTable(apis, services), services, self.runtime.loop, lambda _connection: None)
-            for name, apis in (("controller", CONTROLLER_APIS), ("broker", BROKER_APIS))
-        }
 
     def as_user(self, who: Principal, request: Message, version: int, *, at: str = "controller") -> Any:
         wire: Any = Wire()
-        connection = Connection(wire, self.channels[at], "PLAINTEXT", 0.0)
+        connection = self.connect(wire, at=at)
         connection.principal = who
         frame = request_frame(request, version)
         connection.frame(memoryview(frame), 0, len(frame))

@@ -15,7 +15,7 @@ from moldau.protocol.message import Message
 from moldau.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from moldau.runtime.ports import FileSlice
 from moldau.runtime.real import RealRuntime
-from moldau.server.apis.table import BROKER_APIS
+from moldau.server.apis.table import BROKER_APIS, CONTROLLER_APIS
 from moldau.server.connection import Connection
 from moldau.server.dispatch import DispatchTable
 from moldau.server.request_channel import RequestChannel
@@ -74,11 +74,12 @@ class InProcessNode:
             _take_time(self.node, self.runtime)
         self.node.start(lambda _addresses: self.runtime.loop.stop())
         self.runtime.loop.run()
-        apis = BROKER_APIS if compiled else [_without_raw(api) for api in BROKER_APIS]
-        channel = RequestChannel(
-            DispatchTable(apis, self.node.services), self.node.services, self.runtime.loop, lambda _connection: None
-        )
-        self._connect: Callable[[Wire], Connection] = lambda wire: Connection(wire, channel, "PLAINTEXT", 0.0)
+        apis = BROKER_APIS if compiled else tuple(_without_raw(api) for api in BROKER_APIS)
+        services = self.node.services
+        self.channels = {
+            name: RequestChannel(DispatchTable(table, services), services, self.runtime.loop, lambda _connection: None)
+            for name, table in (("controller", CONTROLLER_APIS), ("broker", apis))
+        }
 
     def create_topic(self, name: str, partitions: int = 1, **configs: str) -> bytes:
         """The id of the new topic."""
@@ -113,10 +114,10 @@ class InProcessNode:
             raise error
         return value
 
-    def ask(self, request: Message, version: int, response: type[Message]) -> Any:
+    def ask(self, request: Message, version: int, response: type[Message], *, at: str = "broker") -> Any:
         """Sends the request and reads the answer; None if there was none. Waits where the answer has to."""
         wire = Wire()
-        self.send(wire, request_frame(request, version))
+        self.send(wire, request_frame(request, version), at=at)
         self.turn_until(lambda: not wire.paused or bool(wire.sent) or wire.closed is not None)
         if wire.closed is not None:
             return wire.closed
@@ -128,9 +129,12 @@ class InProcessNode:
         start = 8 + (1 if response_header_version(request.API_KEY, version) else 0)
         return response.decode(answer[start:], version)
 
-    def send(self, wire: Wire, frame: bytearray) -> None:
+    def send(self, wire: Wire, frame: bytearray, *, at: str = "broker") -> None:
         """Hands in one request on a connection of its own; its answer comes to `wire`, now or in a later turn."""
-        self._connect(wire).frame(memoryview(frame), 0, len(frame))
+        self.connect(wire, at=at).frame(memoryview(frame), 0, len(frame))
+
+    def connect(self, wire: Any, *, at: str = "broker") -> Connection:
+        return Connection(wire, self.channels[at], "PLAINTEXT", 0.0)
 
     def turn(self) -> None:
         """One turn of the loop."""

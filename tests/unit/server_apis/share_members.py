@@ -37,7 +37,7 @@ class Member:
         self.name = name
         self.epoch = 0
         self.wire = Wire()
-        self.connection = world.node._connect(self.wire)
+        self.connection = world.node.connect(self.wire)
 
     def begin(self, request: Message, version: int = 2) -> None:
         frame = request_frame(request, version)

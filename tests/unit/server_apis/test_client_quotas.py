@@ -153,7 +153,7 @@ def test_who_has_said_to_be_a_broker_is_held_to_what_he_produces(node: InProcess
     node.create_topic("rivers")
     limit(node, {"client-id": "test"}, producer_byte_rate=1000)
     wire = Wire()
-    connection = node._connect(wire)
+    connection = node.connect(wire)
     asked = FetchPartition(partition=0, partition_max_bytes=100)
     topics = [FetchTopic(topic="rivers", partitions=[asked])]
     for request, version in (

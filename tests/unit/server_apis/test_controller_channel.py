@@ -37,6 +37,7 @@ from moldau.server.apis.table import BROKER_APIS, CONTROLLER_APIS
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api, DispatchTable
 from moldau.server.envelopes import packed_host, seal, unpacked_host
+from moldau.slicing import run_whole
 
 AT_BROKER = {api.key: api for api in BROKER_APIS}
 AT_CONTROLLER = {api.key: api for api in CONTROLLER_APIS}
@@ -405,7 +406,8 @@ def test_a_controller_that_is_not_active_returns_the_envelope(broker: ApiWorld) 
 
 def enveloped(world: ApiWorld, request: Message, version: int) -> EnvelopeRequest:
     connection: Any = OneListener("PLAINTEXT")
-    return seal(RequestContext(connection, world.services, request.API_KEY, version, 5, "app"), request)
+    context = RequestContext(connection, world.services, request.API_KEY, version, 5, "app")
+    return run_whole(seal(context, request))
 
 
 @pytest.mark.parametrize(

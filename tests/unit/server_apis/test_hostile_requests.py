@@ -79,7 +79,7 @@ from moldau.protocol.messages.streams_group_heartbeat import (
 from moldau.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from moldau.protocol.records import Record, encode_batch
 from moldau.server import request_channel
-from moldau.server.apis.table import BROKER_APIS
+from moldau.server.apis.table import BROKER_APIS, CONTROLLER_APIS
 from moldau.server.dispatch import Api
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "protocol"))
@@ -90,6 +90,7 @@ from message_generator import model
 
 MANY = 30_000
 DEFINITIONS = {message.api_key: (module, message) for module, message in messages() if message.kind == "request"}
+ON_BROKERS = {api.key for api in BROKER_APIS}
 # Decoded in one step, however many there are, and soon done with.
 NUMBERS = ("int8", "int16", "int32", "int64")
 
@@ -103,13 +104,21 @@ def arrays(struct: model.Struct, version: int, path: tuple[model.Field, ...] = (
                 yield from arrays(field.struct, version, (*path, field))
 
 
+OFFERED = {
+    "broker": BROKER_APIS,
+    # What a broker offers as well is tried there: it passes it on.
+    "controller": [api for api in CONTROLLER_APIS if api.key is ApiKey.FETCH or api.key not in ON_BROKERS],
+}
+
+
 def cases() -> Iterator[Any]:
-    for api in BROKER_APIS:
-        _, message = DEFINITIONS[api.key]
-        version = message.versions.high if api.max_version is None else api.max_version
-        for path in arrays(message.struct, version):
-            name = ".".join(field.name for field in path)
-            yield pytest.param(api, version, path, id=f"{api.key.name}-{name}")
+    for at, apis in OFFERED.items():
+        for api in apis:
+            _, message = DEFINITIONS[api.key]
+            version = message.versions.high if api.max_version is None else api.max_version
+            for path in arrays(message.struct, version):
+                name = ".".join(field.name for field in path)
+                yield pytest.param(at, api, version, path, id=f"{at}-{api.key.name}-{name}")
 
 
 def filled(api: Api, version: int, path: tuple[model.Field, ...]) -> Any:
@@ -139,10 +148,10 @@ def done(wire: Wire) -> bool:
     return bool(wire.sent) or wire.closed is not None or not wire.paused
 
 
-def send_beside(node: InProcessNode, frame: bytearray) -> Wire:
+def send_beside(node: InProcessNode, frame: bytearray, at: str = "broker") -> Wire:
     """The wire of the request, once it is done with; somebody else was answered before."""
     hostile, other = Wire(), Wire()
-    node.send(hostile, frame)
+    node.send(hostile, frame, at=at)
     assert not done(hostile), "it was served in one go"
     node.send(other, request_frame(MetadataRequest(topics=[]), 9))
     assert other.sent
@@ -150,18 +159,18 @@ def send_beside(node: InProcessNode, frame: bytearray) -> Wire:
     return hostile
 
 
-@pytest.mark.parametrize(("api", "version", "path"), list(cases()))
+@pytest.mark.parametrize(("at", "api", "version", "path"), list(cases()))
 def test_somebody_else_is_answered_before(
-    node: InProcessNode, api: Api, version: int, path: tuple[model.Field, ...]
+    node: InProcessNode, at: str, api: Api, version: int, path: tuple[model.Field, ...]
 ) -> None:
     frame = request_frame(filled(api, version, path), version)
     if api.most_elements < MANY:
         # Refused before long.
         hostile = Wire()
-        node.send(hostile, frame)
+        node.send(hostile, frame, at=at)
         node.turn_until(lambda: done(hostile))
     else:
-        send_beside(node, frame)
+        send_beside(node, frame, at)
     assert node.ask(MetadataRequest(topics=[]), 9, MetadataResponse).brokers
 
 
@@ -388,9 +397,9 @@ def test_what_was_asked_for_in_a_large_request_is_let_go_in_slices_though_it_was
 
 
 def test_every_offered_request_was_tried() -> None:
-    tried = {param.values[0].key for param in cases()}
+    tried = {param.values[1].key for param in cases()}
     assert {ApiKey.FETCH, ApiKey.PRODUCE, ApiKey.METADATA, ApiKey.CREATE_TOPICS, ApiKey.OFFSET_COMMIT} <= tried
-    without = {api.key for api in BROKER_APIS} - tried
+    without = {api.key for api in (*BROKER_APIS, *CONTROLLER_APIS)} - tried
     assert all(
         not field.is_array or field.type in NUMBERS for key in without for field in DEFINITIONS[key][1].struct.fields
     )

@@ -244,6 +244,27 @@ class RequestEntryData(Struct):
             yield 1
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[RequestEntryData], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 1:
+            for item in items:
+                buf += compact_array_count(item.entity)
+                yield from written_slices(RequestEntityData.write_all, out, item.entity, version)
+                buf += compact_array_count(item.ops)
+                yield from written_slices(OpData.write_all, out, item.ops, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += array_count(item.entity)
+            yield from written_slices(RequestEntityData.write_all, out, item.entity, version)
+            buf += array_count(item.ops)
+            yield from written_slices(OpData.write_all, out, item.ops, version)
+            if item.unknown_tags:
+                raise no_tags("RequestEntryData", version)
+            yield 1
+
 
 class AlterClientQuotasRequest(Message):
     FIELDS = ("entries", "validate_only")
@@ -348,6 +369,25 @@ class AlterClientQuotasRequest(Message):
             items.append(item)
             yield 1
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[AlterClientQuotasRequest], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 1:
+            for item in items:
+                buf += compact_array_count(item.entries)
+                yield from RequestEntryData.write_slices(out, item.entries, version)
+                buf += _pack_o(item.validate_only)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += array_count(item.entries)
+            yield from RequestEntryData.write_slices(out, item.entries, version)
+            buf += _pack_o(item.validate_only)
+            if item.unknown_tags:
+                raise no_tags("AlterClientQuotasRequest", version)
+            yield 1
 
 
 class ResponseEntityData(Struct):
@@ -474,6 +514,55 @@ class ResponseEntryData(Struct):
         return items, pos
 
     @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ResponseEntryData], int]]:
+        items: list[ResponseEntryData] = []
+        if version >= 1:
+            for _ in range(count):
+                item = new(ResponseEntryData)
+                (item.error_code,) = _unpack_h(data, pos)
+                pos += 2
+                item.error_message, pos = read_nullable_compact_string(data, pos)
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("entity")
+                item.entity, pos = yield from struct_slices(
+                    ResponseEntityData.read_all,
+                    data,
+                    pos,
+                    version,
+                    size,
+                    bounded=False,
+                )
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(ResponseEntryData)
+            (item.error_code,) = _unpack_h(data, pos)
+            pos += 2
+            item.error_message, pos = read_nullable_string(data, pos)
+            size, pos = read_count(data, pos, 4)
+            if size < 0:
+                raise null_sent("entity")
+            item.entity, pos = yield from struct_slices(
+                ResponseEntityData.read_all,
+                data,
+                pos,
+                version,
+                size,
+                bounded=False,
+            )
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
+    @staticmethod
     def write_slices(out: Writer, items: Iterable[ResponseEntryData], version: int) -> Slices[None]:
         buf = out.buffer
         if version >= 1:
@@ -558,6 +647,44 @@ class AlterClientQuotasResponse(Message):
             item.entries, pos = ResponseEntryData.read_all(data, pos, version, size)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[AlterClientQuotasResponse], int]]:
+        items: list[AlterClientQuotasResponse] = []
+        if version >= 1:
+            for _ in range(count):
+                item = new(AlterClientQuotasResponse)
+                (item.throttle_time_ms,) = _unpack_i(data, pos)
+                pos += 4
+                size, pos = read_compact_count(data, pos, 5)
+                if size < 0:
+                    raise null_sent("entries")
+                item.entries, pos = yield from ResponseEntryData.read_slices(data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(AlterClientQuotasResponse)
+            (item.throttle_time_ms,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_count(data, pos, 8)
+            if size < 0:
+                raise null_sent("entries")
+            item.entries, pos = yield from ResponseEntryData.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

@@ -193,6 +193,27 @@ class AlterConfigsResource(Struct):
             yield 1
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[AlterConfigsResource], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += _pack_b(item.resource_type)
+                buf += compact_string(item.resource_name)
+                buf += compact_array_count(item.configs)
+                yield from written_slices(AlterableConfig.write_all, out, item.configs, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += _pack_b(item.resource_type)
+            buf += string(item.resource_name)
+            buf += array_count(item.configs)
+            yield from written_slices(AlterableConfig.write_all, out, item.configs, version)
+            if item.unknown_tags:
+                raise no_tags("AlterConfigsResource", version)
+            yield 1
+
 
 class AlterConfigsRequest(Message):
     FIELDS = ("resources", "validate_only")
@@ -292,6 +313,25 @@ class AlterConfigsRequest(Message):
             items.append(item)
             yield 1
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[AlterConfigsRequest], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += compact_array_count(item.resources)
+                yield from AlterConfigsResource.write_slices(out, item.resources, version)
+                buf += _pack_o(item.validate_only)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += array_count(item.resources)
+            yield from AlterConfigsResource.write_slices(out, item.resources, version)
+            buf += _pack_o(item.validate_only)
+            if item.unknown_tags:
+                raise no_tags("AlterConfigsRequest", version)
+            yield 1
 
 
 class AlterConfigsResourceResponse(Struct):
@@ -431,6 +471,53 @@ class AlterConfigsResponse(Message):
             item.responses, pos = AlterConfigsResourceResponse.read_all(data, pos, version, size)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[AlterConfigsResponse], int]]:
+        items: list[AlterConfigsResponse] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(AlterConfigsResponse)
+                (item.throttle_time_ms,) = _unpack_i(data, pos)
+                pos += 4
+                size, pos = read_compact_count(data, pos, 6)
+                if size < 0:
+                    raise null_sent("responses")
+                item.responses, pos = yield from struct_slices(
+                    AlterConfigsResourceResponse.read_all,
+                    data,
+                    pos,
+                    version,
+                    size,
+                    bounded=False,
+                )
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(AlterConfigsResponse)
+            (item.throttle_time_ms,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_count(data, pos, 7)
+            if size < 0:
+                raise null_sent("responses")
+            item.responses, pos = yield from struct_slices(
+                AlterConfigsResourceResponse.read_all,
+                data,
+                pos,
+                version,
+                size,
+                bounded=False,
+            )
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

@@ -21,7 +21,7 @@ from moldau.protocol.primitives import (
     read_compact_string,
     read_nullable_compact_string,
 )
-from moldau.protocol.slices import Slices, check_count, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -150,6 +150,16 @@ class ReassignableTopic(Struct):
             yield 1
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ReassignableTopic], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_string(item.name)
+            buf += compact_array_count(item.partitions)
+            yield from written_slices(ReassignablePartition.write_all, out, item.partitions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class AlterPartitionReassignmentsRequest(Message):
     FIELDS = ("timeout_ms", "allow_replication_factor_change", "topics")
@@ -254,6 +264,25 @@ class AlterPartitionReassignmentsRequest(Message):
             yield 1
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[AlterPartitionReassignmentsRequest], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            if version >= 1:
+                buf += _pack_io(item.timeout_ms, item.allow_replication_factor_change)
+            else:
+                if not item.allow_replication_factor_change:
+                    raise no_such_field(
+                        "AlterPartitionReassignmentsRequest",
+                        "allow_replication_factor_change",
+                        version,
+                    )
+                buf += _pack_i(item.timeout_ms)
+            buf += compact_array_count(item.topics)
+            yield from ReassignableTopic.write_slices(out, item.topics, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class ReassignablePartitionResponse(Struct):
     FIELDS = ("partition_index", "error_code", "error_message")
@@ -331,6 +360,37 @@ class ReassignableTopicResponse(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ReassignableTopicResponse], int]]:
+        items: list[ReassignableTopicResponse] = []
+        for _ in range(count):
+            item = new(ReassignableTopicResponse)
+            item.name, pos = read_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 8)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from struct_slices(
+                ReassignablePartitionResponse.read_all,
+                data,
+                pos,
+                version,
+                size,
+                bounded=False,
+            )
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod
@@ -416,6 +476,37 @@ class AlterPartitionReassignmentsResponse(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[AlterPartitionReassignmentsResponse], int]]:
+        items: list[AlterPartitionReassignmentsResponse] = []
+        for _ in range(count):
+            item = new(AlterPartitionReassignmentsResponse)
+            if version >= 1:
+                item.throttle_time_ms, item.allow_replication_factor_change, item.error_code = _unpack_ioh(data, pos)
+                pos += 7
+            else:
+                item.throttle_time_ms, item.error_code = _unpack_ih(data, pos)
+                pos += 6
+                item.allow_replication_factor_change = True
+            item.error_message, pos = read_nullable_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("responses")
+            item.responses, pos = yield from ReassignableTopicResponse.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

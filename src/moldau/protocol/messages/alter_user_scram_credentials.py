@@ -201,6 +201,17 @@ class AlterUserScramCredentialsRequest(Message):
             yield 1
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[AlterUserScramCredentialsRequest], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += compact_array_count(item.deletions)
+            yield from written_slices(ScramCredentialDeletion.write_all, out, item.deletions, version)
+            buf += compact_array_count(item.upsertions)
+            yield from written_slices(ScramCredentialUpsertion.write_all, out, item.upsertions, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class AlterUserScramCredentialsResult(Struct):
     FIELDS = ("user", "error_code", "error_message")
@@ -291,6 +302,38 @@ class AlterUserScramCredentialsResponse(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[AlterUserScramCredentialsResponse], int]]:
+        items: list[AlterUserScramCredentialsResponse] = []
+        for _ in range(count):
+            item = new(AlterUserScramCredentialsResponse)
+            (item.throttle_time_ms,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_compact_count(data, pos, 5)
+            if size < 0:
+                raise null_sent("results")
+            item.results, pos = yield from struct_slices(
+                AlterUserScramCredentialsResult.read_all,
+                data,
+                pos,
+                version,
+                size,
+                bounded=False,
+            )
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

@@ -36,7 +36,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, check_count, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -241,6 +241,35 @@ class CreatePartitionsTopic(Struct):
             yield 1
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[CreatePartitionsTopic], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += compact_string(item.name)
+                buf += _pack_i(item.count)
+                assignments = item.assignments
+                if assignments is None:
+                    buf += COMPACT_NULL
+                else:
+                    buf += compact_array_count(assignments)
+                    yield from written_slices(CreatePartitionsAssignment.write_all, out, assignments, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.name)
+            buf += _pack_i(item.count)
+            assignments = item.assignments
+            if assignments is None:
+                buf += NULL
+            else:
+                buf += array_count(assignments)
+                yield from written_slices(CreatePartitionsAssignment.write_all, out, assignments, version)
+            if item.unknown_tags:
+                raise no_tags("CreatePartitionsTopic", version)
+            yield 1
+
 
 class CreatePartitionsRequest(Message):
     FIELDS = ("topics", "timeout_ms", "validate_only")
@@ -353,6 +382,25 @@ class CreatePartitionsRequest(Message):
             items.append(item)
             yield 1
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[CreatePartitionsRequest], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += compact_array_count(item.topics)
+                yield from CreatePartitionsTopic.write_slices(out, item.topics, version)
+                buf += _pack_io(item.timeout_ms, item.validate_only)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += array_count(item.topics)
+            yield from CreatePartitionsTopic.write_slices(out, item.topics, version)
+            buf += _pack_io(item.timeout_ms, item.validate_only)
+            if item.unknown_tags:
+                raise no_tags("CreatePartitionsRequest", version)
+            yield 1
 
 
 class CreatePartitionsTopicResult(Struct):
@@ -477,6 +525,58 @@ class CreatePartitionsResponse(Message):
             item.results, pos = CreatePartitionsTopicResult.read_all(data, pos, version, size)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[CreatePartitionsResponse], int]]:
+        items: list[CreatePartitionsResponse] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(CreatePartitionsResponse)
+                (item.throttle_time_ms,) = _unpack_i(data, pos)
+                pos += 4
+                size, pos = read_compact_count(data, pos, 5)
+                if size < 0:
+                    raise null_sent("results")
+                item.results, pos = yield from struct_slices(
+                    CreatePartitionsTopicResult.read_all,
+                    data,
+                    pos,
+                    version,
+                    size,
+                    bounded=False,
+                )
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(CreatePartitionsResponse)
+            (item.throttle_time_ms,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("results")
+            item.results, pos = yield from struct_slices(
+                CreatePartitionsTopicResult.read_all,
+                data,
+                pos,
+                version,
+                size,
+                bounded=False,
+            )
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

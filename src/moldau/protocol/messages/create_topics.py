@@ -322,6 +322,31 @@ class CreatableTopic(Struct):
             yield 1
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[CreatableTopic], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 5:
+            for item in items:
+                buf += compact_string(item.name)
+                buf += _pack_ih(item.num_partitions, item.replication_factor)
+                buf += compact_array_count(item.assignments)
+                yield from written_slices(CreatableReplicaAssignment.write_all, out, item.assignments, version)
+                buf += compact_array_count(item.configs)
+                yield from written_slices(CreatableTopicConfig.write_all, out, item.configs, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += string(item.name)
+            buf += _pack_ih(item.num_partitions, item.replication_factor)
+            buf += array_count(item.assignments)
+            yield from written_slices(CreatableReplicaAssignment.write_all, out, item.assignments, version)
+            buf += array_count(item.configs)
+            yield from written_slices(CreatableTopicConfig.write_all, out, item.configs, version)
+            if item.unknown_tags:
+                raise no_tags("CreatableTopic", version)
+            yield 1
+
 
 class CreateTopicsRequest(Message):
     FIELDS = ("topics", "timeout_ms", "validate_only")
@@ -429,6 +454,25 @@ class CreateTopicsRequest(Message):
             items.append(item)
             yield 1
         return items, pos
+
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[CreateTopicsRequest], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 5:
+            for item in items:
+                buf += compact_array_count(item.topics)
+                yield from CreatableTopic.write_slices(out, item.topics, version)
+                buf += _pack_io(item.timeout_ms, item.validate_only)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += array_count(item.topics)
+            yield from CreatableTopic.write_slices(out, item.topics, version)
+            buf += _pack_io(item.timeout_ms, item.validate_only)
+            if item.unknown_tags:
+                raise no_tags("CreateTopicsRequest", version)
+            yield 1
 
 
 class CreatableTopicConfigs(Struct):
@@ -614,6 +658,69 @@ class CreatableTopicResult(Struct):
         return items, pos
 
     @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[CreatableTopicResult], int]]:
+        items: list[CreatableTopicResult] = []
+        if version >= 5:
+            for _ in range(count):
+                item = new(CreatableTopicResult)
+                item.name, pos = read_compact_string(data, pos)
+                if version >= 7:
+                    item.topic_id, item.error_code = _unpack_uh(data, pos)
+                    pos += 18
+                else:
+                    (item.error_code,) = _unpack_h(data, pos)
+                    pos += 2
+                    item.topic_id = ZERO_UUID
+                item.error_message, pos = read_nullable_compact_string(data, pos)
+                item.num_partitions, item.replication_factor = _unpack_ih(data, pos)
+                pos += 6
+                size, pos = read_compact_count(data, pos, 6)
+                if size < 0:
+                    item.configs = None
+                else:
+                    item.configs, pos = yield from struct_slices(
+                        CreatableTopicConfigs.read_all,
+                        data,
+                        pos,
+                        version,
+                        size,
+                        bounded=False,
+                    )
+                item.topic_config_error_code = 0
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    tags, pos = read_tag_count(data, pos)
+                    for _ in range(tags):
+                        tag, pos, stop = read_tag(data, pos)
+                        if tag == 0:
+                            (item.topic_config_error_code,) = _unpack_h(data, pos)
+                            pos += 2
+                        else:
+                            item.unknown_tags = keep_tag(item.unknown_tags, tag, data[pos:stop])
+                            pos = stop
+                        check_tag_end(tag, pos, stop)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(CreatableTopicResult)
+            item.name, pos = read_string(data, pos)
+            (item.error_code,) = _unpack_h(data, pos)
+            pos += 2
+            item.topic_id = ZERO_UUID
+            item.error_message, pos = read_nullable_string(data, pos)
+            item.num_partitions = -1
+            item.replication_factor = -1
+            item.configs = []
+            item.topic_config_error_code = 0
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
+    @staticmethod
     def write_slices(out: Writer, items: Iterable[CreatableTopicResult], version: int) -> Slices[None]:
         buf = out.buffer
         if version >= 5:
@@ -710,6 +817,39 @@ class CreateTopicsResponse(Message):
             item.topics, pos = CreatableTopicResult.read_all(data, pos, version, size)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[CreateTopicsResponse], int]]:
+        items: list[CreateTopicsResponse] = []
+        if version >= 5:
+            for _ in range(count):
+                item = new(CreateTopicsResponse)
+                (item.throttle_time_ms,) = _unpack_i(data, pos)
+                pos += 4
+                size, pos = read_compact_count(data, pos, 12)
+                if size < 0:
+                    raise null_sent("topics")
+                item.topics, pos = yield from CreatableTopicResult.read_slices(data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(CreateTopicsResponse)
+            (item.throttle_time_ms,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from CreatableTopicResult.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

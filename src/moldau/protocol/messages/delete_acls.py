@@ -224,6 +224,23 @@ class DeleteAclsRequest(Message):
             yield 1
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[DeleteAclsRequest], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += compact_array_count(item.filters)
+                yield from written_slices(DeleteAclsFilter.write_all, out, item.filters, version)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            buf += array_count(item.filters)
+            yield from written_slices(DeleteAclsFilter.write_all, out, item.filters, version)
+            if item.unknown_tags:
+                raise no_tags("DeleteAclsRequest", version)
+            yield 1
+
 
 class DeleteAclsMatchingAcl(Struct):
     FIELDS = (
@@ -417,6 +434,60 @@ class DeleteAclsFilterResult(Struct):
         return items, pos
 
     @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[DeleteAclsFilterResult], int]]:
+        items: list[DeleteAclsFilterResult] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(DeleteAclsFilterResult)
+                (item.error_code,) = _unpack_h(data, pos)
+                pos += 2
+                item.error_message, pos = read_nullable_compact_string(data, pos)
+                size, pos = read_compact_count(data, pos, 11)
+                if size < 0:
+                    raise null_sent("matching_acls")
+                item.matching_acls, pos = yield from struct_slices(
+                    DeleteAclsMatchingAcl.read_all,
+                    data,
+                    pos,
+                    version,
+                    size,
+                    bounded=False,
+                )
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(DeleteAclsFilterResult)
+            (item.error_code,) = _unpack_h(data, pos)
+            pos += 2
+            item.error_message, pos = read_nullable_string(data, pos)
+            size, pos = read_count(data, pos, 14)
+            if size < 0:
+                raise null_sent("matching_acls")
+            item.matching_acls, pos = yield from struct_slices(
+                DeleteAclsMatchingAcl.read_all,
+                data,
+                pos,
+                version,
+                size,
+                bounded=False,
+            )
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
+    @staticmethod
     def write_slices(out: Writer, items: Iterable[DeleteAclsFilterResult], version: int) -> Slices[None]:
         buf = out.buffer
         if version >= 2:
@@ -501,6 +572,39 @@ class DeleteAclsResponse(Message):
             item.filter_results, pos = DeleteAclsFilterResult.read_all(data, pos, version, size)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[DeleteAclsResponse], int]]:
+        items: list[DeleteAclsResponse] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(DeleteAclsResponse)
+                (item.throttle_time_ms,) = _unpack_i(data, pos)
+                pos += 4
+                size, pos = read_compact_count(data, pos, 5)
+                if size < 0:
+                    raise null_sent("filter_results")
+                item.filter_results, pos = yield from DeleteAclsFilterResult.read_slices(data, pos, version, size)
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(DeleteAclsResponse)
+            (item.throttle_time_ms,) = _unpack_i(data, pos)
+            pos += 4
+            size, pos = read_count(data, pos, 8)
+            if size < 0:
+                raise null_sent("filter_results")
+            item.filter_results, pos = yield from DeleteAclsFilterResult.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

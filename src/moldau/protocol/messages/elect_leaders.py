@@ -36,7 +36,7 @@ from moldau.protocol.primitives import (
     read_string,
     string,
 )
-from moldau.protocol.slices import Slices, check_count, written_slices
+from moldau.protocol.slices import Slices, check_count, struct_slices, written_slices
 from moldau.protocol.tagged_fields import read_unknown_tags, tagged
 from moldau.protocol.wire import Writer
 
@@ -263,6 +263,39 @@ class ElectLeadersRequest(Message):
             yield 1
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ElectLeadersRequest], version: int) -> Slices[None]:
+        buf = out.buffer
+        if version >= 2:
+            for item in items:
+                buf += _pack_b(item.election_type)
+                topic_partitions = item.topic_partitions
+                if topic_partitions is None:
+                    buf += COMPACT_NULL
+                else:
+                    buf += compact_array_count(topic_partitions)
+                    yield from written_slices(TopicPartitions.write_all, out, topic_partitions, version)
+                buf += _pack_i(item.timeout_ms)
+                buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+                yield 1
+            return
+        for item in items:
+            if version >= 1:
+                buf += _pack_b(item.election_type)
+            else:
+                if item.election_type != 0:
+                    raise no_such_field("ElectLeadersRequest", "election_type", version)
+            topic_partitions = item.topic_partitions
+            if topic_partitions is None:
+                buf += NULL
+            else:
+                buf += array_count(topic_partitions)
+                yield from written_slices(TopicPartitions.write_all, out, topic_partitions, version)
+            buf += _pack_i(item.timeout_ms)
+            if item.unknown_tags:
+                raise no_tags("ElectLeadersRequest", version)
+            yield 1
+
 
 class PartitionResult(Struct):
     FIELDS = ("partition_id", "error_code", "error_message")
@@ -378,6 +411,51 @@ class ReplicaElectionResult(Struct):
         return items, pos
 
     @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ReplicaElectionResult], int]]:
+        items: list[ReplicaElectionResult] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(ReplicaElectionResult)
+                item.topic, pos = read_compact_string(data, pos)
+                size, pos = read_compact_count(data, pos, 8)
+                if size < 0:
+                    raise null_sent("partition_result")
+                item.partition_result, pos = yield from struct_slices(
+                    PartitionResult.read_all,
+                    data,
+                    pos,
+                    version,
+                    size,
+                    bounded=False,
+                )
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(ReplicaElectionResult)
+            item.topic, pos = read_string(data, pos)
+            size, pos = read_count(data, pos, 8)
+            if size < 0:
+                raise null_sent("partition_result")
+            item.partition_result, pos = yield from struct_slices(
+                PartitionResult.read_all,
+                data,
+                pos,
+                version,
+                size,
+                bounded=False,
+            )
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
+        return items, pos
+
+    @staticmethod
     def write_slices(out: Writer, items: Iterable[ReplicaElectionResult], version: int) -> Slices[None]:
         buf = out.buffer
         if version >= 2:
@@ -478,6 +556,49 @@ class ElectLeadersResponse(Message):
             item.replica_election_results, pos = ReplicaElectionResult.read_all(data, pos, version, size)
             item.unknown_tags = None
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(data: bytes, pos: int, version: int, count: int) -> Slices[tuple[list[ElectLeadersResponse], int]]:
+        items: list[ElectLeadersResponse] = []
+        if version >= 2:
+            for _ in range(count):
+                item = new(ElectLeadersResponse)
+                item.throttle_time_ms, item.error_code = _unpack_ih(data, pos)
+                pos += 6
+                size, pos = read_compact_count(data, pos, 3)
+                if size < 0:
+                    raise null_sent("replica_election_results")
+                item.replica_election_results, pos = yield from ReplicaElectionResult.read_slices(
+                    data,
+                    pos,
+                    version,
+                    size,
+                )
+                item.unknown_tags = None
+                if data[pos] == 0:
+                    pos += 1
+                else:
+                    item.unknown_tags, pos = read_unknown_tags(data, pos)
+                items.append(item)
+                yield 1
+            return items, pos
+        for _ in range(count):
+            item = new(ElectLeadersResponse)
+            if version >= 1:
+                item.throttle_time_ms, item.error_code = _unpack_ih(data, pos)
+                pos += 6
+            else:
+                (item.throttle_time_ms,) = _unpack_i(data, pos)
+                pos += 4
+                item.error_code = 0
+            size, pos = read_count(data, pos, 6)
+            if size < 0:
+                raise null_sent("replica_election_results")
+            item.replica_election_results, pos = yield from ReplicaElectionResult.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

@@ -171,6 +171,20 @@ class ListPartitionReassignmentsRequest(Message):
             yield 1
         return items, pos
 
+    @staticmethod
+    def write_slices(out: Writer, items: Iterable[ListPartitionReassignmentsRequest], version: int) -> Slices[None]:
+        buf = out.buffer
+        for item in items:
+            buf += _pack_i(item.timeout_ms)
+            topics = item.topics
+            if topics is None:
+                buf += COMPACT_NULL
+            else:
+                buf += compact_array_count(topics)
+                yield from written_slices(ListPartitionReassignmentsTopics.write_all, out, topics, version)
+            buf += tagged(item.unknown_tags) if item.unknown_tags else b"\x00"
+            yield 1
+
 
 class OngoingPartitionReassignment(Struct):
     FIELDS = ("partition_index", "replicas", "adding_replicas", "removing_replicas")
@@ -223,6 +237,33 @@ class OngoingPartitionReassignment(Struct):
             items.append(item)
         return items, pos
 
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[OngoingPartitionReassignment], int]]:
+        items: list[OngoingPartitionReassignment] = []
+        for _ in range(count):
+            item = new(OngoingPartitionReassignment)
+            (item.partition_index,) = _unpack_i(data, pos)
+            pos += 4
+            item.replicas, pos = read_compact_int32s(data, pos)
+            yield len(item.replicas)
+            item.adding_replicas, pos = read_compact_int32s(data, pos)
+            yield len(item.adding_replicas)
+            item.removing_replicas, pos = read_compact_int32s(data, pos)
+            yield len(item.removing_replicas)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
+        return items, pos
+
 
 class OngoingTopicReassignment(Struct):
     FIELDS = ("name", "partitions")
@@ -261,6 +302,30 @@ class OngoingTopicReassignment(Struct):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[OngoingTopicReassignment], int]]:
+        items: list[OngoingTopicReassignment] = []
+        for _ in range(count):
+            item = new(OngoingTopicReassignment)
+            item.name, pos = read_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 8)
+            if size < 0:
+                raise null_sent("partitions")
+            item.partitions, pos = yield from OngoingPartitionReassignment.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod
@@ -335,6 +400,32 @@ class ListPartitionReassignmentsResponse(Message):
             else:
                 item.unknown_tags, pos = read_unknown_tags(data, pos)
             items.append(item)
+        return items, pos
+
+    @staticmethod
+    def read_slices(
+        data: bytes,
+        pos: int,
+        version: int,
+        count: int,
+    ) -> Slices[tuple[list[ListPartitionReassignmentsResponse], int]]:
+        items: list[ListPartitionReassignmentsResponse] = []
+        for _ in range(count):
+            item = new(ListPartitionReassignmentsResponse)
+            item.throttle_time_ms, item.error_code = _unpack_ih(data, pos)
+            pos += 6
+            item.error_message, pos = read_nullable_compact_string(data, pos)
+            size, pos = read_compact_count(data, pos, 3)
+            if size < 0:
+                raise null_sent("topics")
+            item.topics, pos = yield from OngoingTopicReassignment.read_slices(data, pos, version, size)
+            item.unknown_tags = None
+            if data[pos] == 0:
+                pos += 1
+            else:
+                item.unknown_tags, pos = read_unknown_tags(data, pos)
+            items.append(item)
+            yield 1
         return items, pos
 
     @staticmethod

@@ -8,13 +8,12 @@ One transaction is added as a whole: if one of its partitions does not exist, no
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from moldau.coordinator.txn.coordinator import for_client
 from moldau.coordinator.txn.transaction import EPOCH_PER_TRANSACTION, Producer
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, gather, ready
 from moldau.errors import ErrorCode, KafkaError
 from moldau.metadata.image import MetadataImage
 from moldau.metadata.topic_name import is_internal
@@ -32,65 +31,56 @@ from moldau.security.acl import Operation
 from moldau.server.authorization import TOPIC, TRANSACTIONAL_ID, Denied, require, require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
+from moldau.slicing import Work, in_order, pieces, run_whole
 from moldau.types import TopicPartition
 
 _BATCHED: Final = 4
 _Codes = dict[TopicPartition, ErrorCode]
-_Done = Callable[[_Codes], None]
 
 
 def add_partitions_to_txn(
     context: RequestContext, request: AddPartitionsToTxnRequest
-) -> Deferred[AddPartitionsToTxnResponse]:
+) -> Work[Deferred[AddPartitionsToTxnResponse]]:
     if context.version >= _BATCHED:
         # Only brokers send it.
         require_cluster(context, Operation.CLUSTER_ACTION)
     else:
         require(context, Operation.WRITE, TRANSACTIONAL_ID, request.v3_and_below_transactional_id)
-    answer: Deferred[AddPartitionsToTxnResponse] = Deferred()
     transactions = _transactions(request, context.version)
-    results: list[AddPartitionsToTxnResult | None] = [None] * len(transactions)
-    left = len(transactions)
-
-    def settle(place: int, codes: _Codes) -> None:
-        nonlocal left
-        results[place] = AddPartitionsToTxnResult(
-            transactional_id=transactions[place].transactional_id, topic_results=_topic_results(codes)
-        )
-        left -= 1
-        if not left:
-            answer.resolve(_response([result for result in results if result is not None], context.version))
-
-    if not transactions:
-        answer.resolve(AddPartitionsToTxnResponse())
-    for place, transaction in enumerate(transactions):
-        _add(context, transaction, lambda codes, place=place: settle(place, codes))  # type: ignore[misc]
-    return answer
+    added: list[Deferred[_Codes]] = []
+    for transaction in transactions:
+        added.append((yield from _add(context, transaction)))
+        yield
+    return context.services.slicer.then(gather(added), lambda codes: _answer(transactions, codes, context.version))
 
 
-def _add(context: RequestContext, transaction: AddPartitionsToTxnTransaction, done: _Done) -> None:
+def _add(context: RequestContext, transaction: AddPartitionsToTxnTransaction) -> Work[Deferred[_Codes]]:
     coordinator, version = context.services.transactions, context.version
-    places = _places(transaction.topics)
     producer = Producer(transaction.producer_id, transaction.producer_epoch)
-    if transaction.verify_only:
-        done(coordinator.verify_partitions(transaction.transactional_id, producer, places))
-        return
     image = context.services.metadata.image
     denied = Denied(context, Operation.WRITE, TOPIC) if version < _BATCHED else ()
-    codes = {
-        place: ErrorCode.TOPIC_AUTHORIZATION_FAILED if place.topic in denied else _why_not(image, place, version)
-        for place in places
-    }
+    codes: _Codes = {}
+    for some in pieces(_places(transaction.topics)):
+        for place in some:
+            code = ErrorCode.NONE
+            if not transaction.verify_only:
+                refused = place.topic in denied
+                code = ErrorCode.TOPIC_AUTHORIZATION_FAILED if refused else _why_not(image, place, version)
+            codes[place] = code
+        yield
+    if transaction.verify_only:
+        return ready(coordinator.verify_partitions(transaction.transactional_id, producer, codes))
     if any(codes.values()):
-        done({place: code or ErrorCode.OPERATION_NOT_ATTEMPTED for place, code in codes.items()})
-        return
+        return ready({place: code or ErrorCode.OPERATION_NOT_ATTEMPTED for place, code in codes.items()})
     client_version = EPOCH_PER_TRANSACTION if version > _BATCHED else 0
-    added = coordinator.add_partitions(transaction.transactional_id, producer, places, client_version)
+    added = coordinator.add_partitions(transaction.transactional_id, producer, codes, client_version)
+    answer: Deferred[_Codes] = Deferred()
     added.then(
-        lambda code, _: done(
-            dict.fromkeys(places, ErrorCode.UNKNOWN_SERVER_ERROR if code is None else for_client(code, version >= 2))
+        lambda code, _: answer.resolve(
+            dict.fromkeys(codes, ErrorCode.UNKNOWN_SERVER_ERROR if code is None else for_client(code, version >= 2))
         )
     )
+    return answer
 
 
 def _transactions(request: AddPartitionsToTxnRequest, version: int) -> list[AddPartitionsToTxnTransaction]:
@@ -106,8 +96,8 @@ def _transactions(request: AddPartitionsToTxnRequest, version: int) -> list[AddP
     ]
 
 
-def _places(topics: list[AddPartitionsToTxnTopic]) -> list[TopicPartition]:
-    return [TopicPartition(topic.name, partition) for topic in topics for partition in topic.partitions]
+def _places(topics: Iterable[AddPartitionsToTxnTopic]) -> Iterator[TopicPartition]:
+    return (TopicPartition(topic.name, partition) for topic in topics for partition in topic.partitions)
 
 
 def _why_not(image: MetadataImage, place: TopicPartition, version: int) -> ErrorCode:
@@ -119,36 +109,38 @@ def _why_not(image: MetadataImage, place: TopicPartition, version: int) -> Error
     return ErrorCode.NONE if exists else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _topic_results(codes: _Codes) -> list[AddPartitionsToTxnTopicResult]:
-    return [
-        AddPartitionsToTxnTopicResult(
-            name=topic,
-            results_by_partition=[
-                AddPartitionsToTxnPartitionResult(partition_index=place.partition, partition_error_code=codes[place])
-                for place in places
-            ],
-        )
-        for topic, places in groupby(sorted(codes), key=lambda place: place.topic)
-    ]
-
-
-def _response(results: list[AddPartitionsToTxnResult], version: int) -> AddPartitionsToTxnResponse:
+def _answer(
+    transactions: Sequence[AddPartitionsToTxnTransaction], codes: Iterable[_Codes], version: int
+) -> Work[AddPartitionsToTxnResponse]:
+    results = []
+    for transaction, found in zip(transactions, codes, strict=True):
+        rows = yield from _topic_results(found)
+        results.append(AddPartitionsToTxnResult(transactional_id=transaction.transactional_id, topic_results=rows))
+        yield
     if version >= _BATCHED:
         return AddPartitionsToTxnResponse(results_by_transaction=results)
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results[0].topic_results)
 
 
+def _topic_results(codes: _Codes) -> Work[list[AddPartitionsToTxnTopicResult]]:
+    topics: list[AddPartitionsToTxnTopicResult] = []
+    places = yield from in_order(codes)
+    for some in pieces(places):
+        for place in some:
+            if not topics or topics[-1].name != place.topic:
+                topics.append(AddPartitionsToTxnTopicResult(name=place.topic))
+            row = AddPartitionsToTxnPartitionResult(partition_index=place.partition, partition_error_code=codes[place])
+            topics[-1].results_by_partition.append(row)
+        yield
+    return topics
+
+
 def error_response(request: AddPartitionsToTxnRequest, version: int, error: KafkaError) -> AddPartitionsToTxnResponse:
     if version >= _BATCHED:
         return AddPartitionsToTxnResponse(error_code=error.code)
-    results = [
-        AddPartitionsToTxnResult(
-            transactional_id=one.transactional_id,
-            topic_results=_topic_results(dict.fromkeys(_places(one.topics), error.code)),
-        )
-        for one in _transactions(request, version)
-    ]
-    return _response(results, version)
+    transactions = _transactions(request, version)
+    refused = [dict.fromkeys(_places(one.topics), error.code) for one in transactions]
+    return run_whole(_answer(transactions, refused, version))
 
 
 ADD_PARTITIONS_TO_TXN: Final = Api(

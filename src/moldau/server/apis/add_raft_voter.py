@@ -27,4 +27,10 @@ def error_response(request: AddRaftVoterRequest, version: int, error: KafkaError
     return AddRaftVoterResponse(error_code=error.code, error_message=error.message)
 
 
-ADD_RAFT_VOTER: Final = Api(ApiKey.ADD_RAFT_VOTER, AddRaftVoterRequest, add_raft_voter, error_response)
+ADD_RAFT_VOTER: Final = Api(
+    ApiKey.ADD_RAFT_VOTER,
+    AddRaftVoterRequest,
+    add_raft_voter,
+    error_response,
+    most_elements=1_000,  # the listeners of one node; all of them go into one record
+)

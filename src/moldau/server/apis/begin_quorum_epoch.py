@@ -27,4 +27,10 @@ def error_response(request: BeginQuorumEpochRequest, version: int, error: KafkaE
     return BeginQuorumEpochResponse(error_code=error.code)
 
 
-BEGIN_QUORUM_EPOCH: Final = Api(ApiKey.BEGIN_QUORUM_EPOCH, BeginQuorumEpochRequest, begin_quorum_epoch, error_response)
+BEGIN_QUORUM_EPOCH: Final = Api(
+    ApiKey.BEGIN_QUORUM_EPOCH,
+    BeginQuorumEpochRequest,
+    begin_quorum_epoch,
+    error_response,
+    most_elements=1_000,  # one partition and the endpoints of one node
+)

@@ -33,4 +33,10 @@ def error_response(request: BrokerHeartbeatRequest, version: int, error: KafkaEr
     return BrokerHeartbeatResponse(error_code=error.code)
 
 
-BROKER_HEARTBEAT: Final = Api(ApiKey.BROKER_HEARTBEAT, BrokerHeartbeatRequest, broker_heartbeat, error_response)
+BROKER_HEARTBEAT: Final = Api(
+    ApiKey.BROKER_HEARTBEAT,
+    BrokerHeartbeatRequest,
+    broker_heartbeat,
+    error_response,
+    most_elements=2_000,  # the log directories of one node
+)

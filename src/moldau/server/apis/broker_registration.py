@@ -31,5 +31,9 @@ def error_response(request: BrokerRegistrationRequest, version: int, error: Kafk
 
 
 BROKER_REGISTRATION: Final = Api(
-    ApiKey.BROKER_REGISTRATION, BrokerRegistrationRequest, broker_registration, error_response
+    ApiKey.BROKER_REGISTRATION,
+    BrokerRegistrationRequest,
+    broker_registration,
+    error_response,
+    most_elements=2_000,  # listeners, features and directories of one node; all of them go into one record
 )

@@ -32,5 +32,9 @@ def error_response(
 
 
 CONTROLLER_REGISTRATION: Final = Api(
-    ApiKey.CONTROLLER_REGISTRATION, ControllerRegistrationRequest, controller_registration, error_response
+    ApiKey.CONTROLLER_REGISTRATION,
+    ControllerRegistrationRequest,
+    controller_registration,
+    error_response,
+    most_elements=2_000,  # listeners and features of one node; all of them go into one record
 )

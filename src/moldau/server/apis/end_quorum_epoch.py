@@ -27,4 +27,10 @@ def error_response(request: EndQuorumEpochRequest, version: int, error: KafkaErr
     return EndQuorumEpochResponse(error_code=error.code)
 
 
-END_QUORUM_EPOCH: Final = Api(ApiKey.END_QUORUM_EPOCH, EndQuorumEpochRequest, end_quorum_epoch, error_response)
+END_QUORUM_EPOCH: Final = Api(
+    ApiKey.END_QUORUM_EPOCH,
+    EndQuorumEpochRequest,
+    end_quorum_epoch,
+    error_response,
+    most_elements=1_000,  # one partition, the voters and the endpoints of one node
+)

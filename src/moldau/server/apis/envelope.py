@@ -10,17 +10,18 @@ from struct import Struct
 from types import GeneratorType
 from typing import Any, Final
 
-from moldau.deferred import Deferred
+from moldau.deferred import Deferred, failed, ready
 from moldau.errors import ErrorCode, KafkaError, ProtocolError
 from moldau.protocol.api import ApiKey
 from moldau.protocol.message import Message
 from moldau.protocol.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from moldau.protocol.slices import freed
 from moldau.security.acl import Operation
 from moldau.server.authorization import require_cluster
 from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api, Route, route_key
-from moldau.server.envelopes import client_of, unseal
-from moldau.server.request_channel import handled, read_bounded
+from moldau.server.envelopes import client_of, unseal, written
+from moldau.server.request_channel import MANY_ELEMENTS, handled, read_bounded, says_error
 from moldau.slicing import Work
 
 # What a broker may pass on, as Kafka has it: requests of clients that change the cluster or ask about its quorum.
@@ -66,7 +67,7 @@ def envelope(context: RequestContext, request: EnvelopeRequest) -> Work[Envelope
         client, context.services, sealed.api_key, sealed.version, correlation_id, sealed.header.client_id
     )
     try:
-        asked, _elements = yield from read_bounded(route, sealed.body)
+        asked, elements = yield from read_bounded(route, sealed.body)
     except ProtocolError:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "The forwarded request cannot be read.") from None
     try:
@@ -74,39 +75,44 @@ def envelope(context: RequestContext, request: EnvelopeRequest) -> Work[Envelope
         if isinstance(answer, GeneratorType):
             answer = yield from answer
     except KafkaError as error:
-        return _refused(route, asked, correlation_id, error)
-    if isinstance(answer, Deferred):
-        return _later(route, asked, correlation_id, answer)
-    return _sealed(route, correlation_id, answer)
-
-
-def _later(route: Route, asked: Message, correlation_id: int, answer: Deferred[Message]) -> Deferred[EnvelopeResponse]:
+        answer = failed(error)
+    if not isinstance(answer, Deferred):
+        answer = ready(answer)
+    slicer, many = context.services.slicer, elements > MANY_ELEMENTS
+    refused = None if many else asked
     envelope: Deferred[EnvelopeResponse] = Deferred()
 
     def settled(value: Message | None, error: BaseException | None) -> None:
         if value is not None:
-            envelope.resolve(_sealed(route, correlation_id, value))
+            slicer.run_into(_sealed(route, correlation_id, value), envelope)
         elif isinstance(error, KafkaError):
-            envelope.resolve(_refused(route, asked, correlation_id, error))
+            slicer.run_into(_refused(route, refused, correlation_id, error), envelope)
         else:
             assert error is not None
             envelope.fail(error)
+        if many:
+            slicer.run(freed(asked, alone=True))
 
     answer.then(settled)
     return envelope
 
 
-def _refused(route: Route, asked: Message, correlation_id: int, error: KafkaError) -> EnvelopeResponse:
+def _refused(route: Route, request: Message | None, correlation_id: int, error: KafkaError) -> Work[EnvelopeResponse]:
+    """`request` is None if it named so much that only an error for all of it can be said."""
     build = route.api.error_response
     if error.code is ErrorCode.NOT_CONTROLLER or build is None:
         return EnvelopeResponse(error_code=error.code)
-    return _sealed(route, correlation_id, build(asked, route.version, error))
+    response = build(request or route.api.request(), route.version, error)
+    if request is None and not says_error(response, route.version):
+        return EnvelopeResponse(error_code=error.code)
+    return (yield from _sealed(route, correlation_id, response))
 
 
-def _sealed(route: Route, correlation_id: int, answer: Message) -> EnvelopeResponse:
-    return EnvelopeResponse(
-        response_data=_CORRELATION.pack(correlation_id) + route.response_tags + answer.encode(route.version)
-    )
+def _sealed(route: Route, correlation_id: int, answer: Message) -> Work[EnvelopeResponse]:
+    head = _CORRELATION.pack(correlation_id) + route.response_tags
+    data = yield from written(answer, route.version, head)
+    yield from freed(answer)
+    return EnvelopeResponse(response_data=data)
 
 
 def error_response(request: EnvelopeRequest, version: int, error: KafkaError) -> EnvelopeResponse:

@@ -27,4 +27,10 @@ def error_response(request: UpdateRaftVoterRequest, version: int, error: KafkaEr
     return UpdateRaftVoterResponse(error_code=error.code)
 
 
-UPDATE_RAFT_VOTER: Final = Api(ApiKey.UPDATE_RAFT_VOTER, UpdateRaftVoterRequest, update_raft_voter, error_response)
+UPDATE_RAFT_VOTER: Final = Api(
+    ApiKey.UPDATE_RAFT_VOTER,
+    UpdateRaftVoterRequest,
+    update_raft_voter,
+    error_response,
+    most_elements=1_000,  # the listeners of one node; all of them go into one record
+)
