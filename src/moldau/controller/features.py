@@ -129,7 +129,7 @@ class FeatureControl:
                 else:
                     records.append(FeatureLevelRecord(name=name, feature_level=level))
             except KafkaError as error:
-                return Decision([], _refused(request, name, error, version))
+                return Decision([], _refused(error))
         if kraft_version is not None and not request.validate_only:
             quorum.upgrade_kraft_version(kraft_version, validate_only=False)
             # Something to wait for: it is committed behind what the quorum wrote.
@@ -204,21 +204,9 @@ def _upgrade_type(wanted: FeatureUpdateKey, version: int) -> int:
     return wanted.upgrade_type
 
 
-def _refused(request: UpdateFeaturesRequest, culprit: str, error: KafkaError, version: int) -> UpdateFeaturesResponse:
-    """Since version 2 one error speaks for the request; before, every feature has a result."""
-    if version >= 2:
-        return UpdateFeaturesResponse(error_code=error.code, error_message=error.message)
-    return UpdateFeaturesResponse(
-        error_message=None,
-        results=[
-            UpdatableFeatureResult(
-                feature=wanted.feature,
-                error_code=error.code,
-                error_message=error.message if wanted.feature == culprit else f"Not updated, because {culprit} failed.",
-            )
-            for wanted in request.feature_updates
-        ],
-    )
+def _refused(error: KafkaError) -> UpdateFeaturesResponse:
+    """One error speaks for the request in every version, since nothing of it is done."""
+    return UpdateFeaturesResponse(error_code=error.code, error_message=error.message)
 
 
 def _invalid(message: str) -> KafkaError:

@@ -5,8 +5,7 @@ A client sends the salted password; what is written is what can check it. Passwo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import Final
 
 from moldau.controller.decision import Decision, check_size
 from moldau.controller.features import FeatureControl
@@ -25,6 +24,7 @@ from moldau.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
     AlterUserScramCredentialsResult,
+    ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
 from moldau.security.scram_credential import FEWEST_ITERATIONS, HASHES, MECHANISMS, MOST_ITERATIONS, ScramCredential
@@ -35,47 +35,58 @@ _LONGEST_SALT: Final = 1024
 _LONGEST_NAME: Final = 1024
 
 
-class _Named(Protocol):
-    name: str
-    mechanism: int
-
-
 class ScramControl:
     def __init__(self, registry: SnapshotRegistry, features: FeatureControl) -> None:
         self._features = features
         self._credentials: TimelineMap[ScramKey, ScramCredential] = TimelineMap(registry)
 
     def alter(self, request: AlterUserScramCredentialsRequest) -> Work[Decision[AlterUserScramCredentialsResponse]]:
-        asked: list[_Named] = [*request.deletions, *request.upsertions]
+        asked = [*request.deletions, *request.upsertions]
         check_size(len(asked), "credentials")
         if self._features.metadata_version < SCRAM_SINCE:
             needed = release_of(SCRAM_SINCE)
             raise KafkaError(
                 ErrorCode.UNSUPPORTED_VERSION, f"SCRAM credentials need a metadata.version of {needed} or later."
             )
-        records: dict[str, list[Message]] = {one.name: [] for one in asked}
-        refused: dict[str, KafkaError] = _refused_by_name(asked)
-        for deletion in request.deletions:
-            try:
-                _check_mechanism(deletion.mechanism)
-                key = ScramKey(deletion.mechanism, deletion.name)
-                if key not in self._credentials:
-                    raise KafkaError(
-                        ErrorCode.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist"
-                    )
-                records[deletion.name].append(credential_removal(key))
-            except KafkaError as error:
-                refused.setdefault(deletion.name, error)
+        records: dict[str, list[Message]] = {}
+        refused: dict[str, KafkaError] = {}
+        seen: set[ScramKey] = set()
+        for one in asked:
+            found = records.setdefault(one.name, [])
+            # What is wrong with a user first is what is said of him.
+            if one.name not in refused:
+                try:
+                    found.append(self._record(one, seen))
+                except KafkaError as error:
+                    refused[one.name] = error
             yield
-        for upsertion in request.upsertions:
-            try:
-                records[upsertion.name].append(_upserted(upsertion))
-            except KafkaError as error:
-                refused.setdefault(upsertion.name, error)
+        results: list[AlterUserScramCredentialsResult] = []
+        written: list[Message] = []
+        for name, found in records.items():
+            results.append(_result(name, refused.get(name)))
+            if name not in refused:
+                written += found
             yield
-        results = [_result(name, refused.get(name)) for name in records]
-        written = [record for name, some in records.items() if name not in refused for record in some]
         return Decision(written, AlterUserScramCredentialsResponse(results=results))
+
+    def _record(self, asked: ScramCredentialDeletion | ScramCredentialUpsertion, seen: set[ScramKey]) -> Message:
+        key = ScramKey(asked.mechanism, asked.name)
+        if key in seen:
+            raise KafkaError(
+                ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
+            )
+        seen.add(key)
+        if not asked.name:
+            raise _unacceptable("Username must not be empty.")
+        if len(asked.name) > _LONGEST_NAME:
+            raise _unacceptable("The username is too long.")
+        if asked.mechanism not in MECHANISMS:
+            raise KafkaError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
+        if isinstance(asked, ScramCredentialUpsertion):
+            return _upserted(asked)
+        if key not in self._credentials:
+            raise KafkaError(ErrorCode.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist")
+        return credential_removal(key)
 
     def replay(self, record: UserScramCredentialRecord) -> None:
         self._credentials[scram_key(record)] = credential_from_record(record)
@@ -84,34 +95,9 @@ class ScramControl:
         self._credentials.pop(scram_key(record))
 
 
-def _refused_by_name(asked: Iterable[_Named]) -> dict[str, KafkaError]:
-    """Users without a name, and those of whom one mechanism is named twice."""
-    refused: dict[str, KafkaError] = {}
-    seen: set[ScramKey] = set()
-    for one in asked:
-        key = ScramKey(one.mechanism, one.name)
-        if not one.name:
-            refused[one.name] = KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty.")
-        elif len(one.name) > _LONGEST_NAME:
-            refused[one.name] = KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "The username is too long.")
-        elif key in seen:
-            refused[one.name] = KafkaError(
-                ErrorCode.DUPLICATE_RESOURCE,
-                "A user credential cannot be altered twice in the same request",
-            )
-        seen.add(key)
-    return refused
-
-
-def _check_mechanism(number: int) -> None:
-    if number not in MECHANISMS:
-        raise KafkaError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
-
-
 def _upserted(asked: ScramCredentialUpsertion) -> UserScramCredentialRecord:
     from moldau.security.scram import credential_of  # few nodes are ever asked, and it is slow to load
 
-    _check_mechanism(asked.mechanism)
     mechanism = MECHANISMS[asked.mechanism]
     if asked.iterations < FEWEST_ITERATIONS:
         raise _unacceptable(f"Too few iterations; at least {FEWEST_ITERATIONS} are needed")

@@ -234,8 +234,7 @@ def test_nothing_is_said_where_nothing_changes() -> None:
 def _refusal(world: World, name: str, level: int, upgrade_type: int = 1, *, version: int = 2, **fields: Any) -> str:
     update = FeatureUpdateKey(feature=name, max_version_level=level, upgrade_type=upgrade_type, **fields)
     response = world.settle(world.controller.update_features(UpdateFeaturesRequest(feature_updates=[update]), version))
-    message = response.error_message if version >= 2 else response.results[0].error_message
-    return message or ""
+    return response.error_message or ""
 
 
 def test_why_a_level_cannot_be() -> None:

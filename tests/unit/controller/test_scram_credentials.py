@@ -72,13 +72,22 @@ def test_a_credential_is_set_replaced_and_removed(world: World) -> None:
         ([upsertion(mechanism=2)], ErrorCode.UNACCEPTABLE_CREDENTIAL),
         ([deletion()], ErrorCode.RESOURCE_NOT_FOUND),
         ([upsertion(), upsertion()], ErrorCode.DUPLICATE_RESOURCE),
-        ([upsertion(), deletion()], ErrorCode.DUPLICATE_RESOURCE),
-        ([deletion(), deletion()], ErrorCode.DUPLICATE_RESOURCE),
+        ([deletion(), deletion()], ErrorCode.RESOURCE_NOT_FOUND),
+        ([deletion(), upsertion()], ErrorCode.RESOURCE_NOT_FOUND),
+        ([upsertion(iterations=1), upsertion()], ErrorCode.UNACCEPTABLE_CREDENTIAL),
     ],
 )
 def test_what_is_refused(world: World, changes: list[ScramCredentialUpsertion], code: ErrorCode) -> None:
     assert set(alter(world, *changes).values()) == {code}
     assert world.image.scram == {}
+
+
+def test_one_credential_is_not_altered_twice(world: World) -> None:
+    """What is there; of one that is not, Kafka says that first (above)."""
+    alter(world, upsertion())
+    for changes in ([deletion(), upsertion()], [deletion(), deletion()]):
+        assert alter(world, *changes) == {"jan": ErrorCode.DUPLICATE_RESOURCE}
+        assert set(world.image.scram) == {ScramKey(1, "jan")}
 
 
 def test_each_user_is_all_or_nothing(world: World) -> None:

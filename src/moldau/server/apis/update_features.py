@@ -10,11 +10,7 @@ from typing import Final
 from moldau.deferred import Deferred
 from moldau.errors import KafkaError
 from moldau.protocol.api import ApiKey
-from moldau.protocol.messages.update_features import (
-    UpdatableFeatureResult,
-    UpdateFeaturesRequest,
-    UpdateFeaturesResponse,
-)
+from moldau.protocol.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
 from moldau.security.acl import Operation
 from moldau.server.apis.forwarding import controller_of
 from moldau.server.authorization import require_cluster
@@ -28,16 +24,7 @@ def update_features(context: RequestContext, request: UpdateFeaturesRequest) -> 
 
 
 def error_response(request: UpdateFeaturesRequest, version: int, error: KafkaError) -> UpdateFeaturesResponse:
-    return UpdateFeaturesResponse(
-        error_code=error.code,
-        error_message=error.message,
-        results=[
-            UpdatableFeatureResult(feature=update.feature, error_code=error.code, error_message=error.message)
-            for update in request.feature_updates
-        ]
-        if version <= 1
-        else [],
-    )
+    return UpdateFeaturesResponse(error_code=error.code, error_message=error.message)
 
 
 UPDATE_FEATURES: Final = Api(
