@@ -10,12 +10,12 @@ Where in a request and in its answer the arrays are is told by the names of thei
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from moldau.dataclass import dataclass
 from moldau.protocol.message import Message
-from moldau.slicing import Work
+from moldau.slicing import Work, pieces
 
 # Elements of a part, where one takes some tens of microseconds.
 USUAL: Final = 200
@@ -28,6 +28,8 @@ class Parts:
     size: int = USUAL
     # Fields by which an element is known, where the request must not name one twice: those stay in one part.
     unique: tuple[str, ...] = ()
+    # What an element asks for, if that is much and is told once however often it is asked for.
+    once: Callable[[Any], Hashable] | None = None
 
     def is_large(self, request: Message) -> bool:
         return _weight(getattr(request, self.asked[0]), self.asked[1:], self.size) > self.size
@@ -37,6 +39,8 @@ class Parts:
         elements = getattr(request, self.asked[0])
         if self.unique:
             elements = yield from self._grouped(elements)
+        if self.once is not None:
+            elements = yield from self._without_repeats(elements, self.once)
         for some in _pieces(elements, self.asked[1:], self.size):
             yield None if some is None else request.changed(**{self.asked[0]: some})
 
@@ -49,18 +53,35 @@ class Parts:
             if len(found) < 2:
                 found.append(element)
             yield None
-        return [element for found in same.values() for element in found]
+        grouped: list[Any] = []
+        for some in pieces(same.values()):
+            for found in some:
+                grouped += found
+            yield None
+        return grouped
 
-    def together(self, answers: Sequence[Any]) -> Work[Message]:
-        """One answer of many; one that refuses everything stands for all."""
+    def _without_repeats(self, elements: Iterable[Any], once: Callable[[Any], Hashable]) -> Work[list[Any]]:
+        seen: set[Hashable] = set()
+        left: list[Any] = []
+        for element in elements:
+            asked = once(element)
+            if asked is None or asked not in seen:
+                seen.add(asked)
+                left.append(element)
+            yield None
+        return left
+
+    def together(self, answers: list[Any]) -> Work[Message]:
+        """One answer of many, which are let go one by one; one that refuses everything stands for all."""
         for answer in answers:
             if getattr(answer, "error_code", 0):
                 return answer  # type: ignore[no-any-return]
-        elements: list[Any] = []
-        for answer in answers:
-            _append(elements, getattr(answer, self.answered[0]), self.answered[1:])
+        whole, elements, ours = answers[0], list[Any](), dict[int, list[Any]]()
+        answers.reverse()
+        while answers:
+            _append(elements, getattr(answers.pop(), self.answered[0]), self.answered[1:], ours)
             yield
-        return answers[0].changed(**{self.answered[0]: elements})  # type: ignore[no-any-return]
+        return whole.changed(**{self.answered[0]: elements})  # type: ignore[no-any-return]
 
 
 def _weight(elements: Sequence[Any] | None, path: tuple[str, ...], limit: int) -> int:
@@ -93,13 +114,17 @@ def _pieces(elements: Sequence[Any] | None, path: tuple[str, ...], size: int) ->
         yield piece
 
 
-def _append(elements: list[Any], more: Sequence[Any], path: tuple[str, ...]) -> None:
-    """What was cut apart belongs together again: the last of one part and the first of the next, if they are one."""
+def _append(elements: list[Any], more: Sequence[Any], path: tuple[str, ...], ours: dict[int, list[Any]]) -> None:
+    """What was cut apart belongs together again: the last of one part and the first of the next, if they are one.
+    `ours` are the arrays that were made here, by their identity: they grow where they are."""
     if elements and more and path and _name(elements[-1], path) == _name(more[0], path):
         last = elements[-1]
-        inner = list(getattr(last, path[0]))
-        _append(inner, getattr(more[0], path[0]), path[1:])
-        elements[-1] = last.changed(**{path[0]: inner})
+        inner = getattr(last, path[0])
+        if id(inner) not in ours:
+            inner = list(inner)
+            ours[id(inner)] = inner
+            elements[-1] = last.changed(**{path[0]: inner})
+        _append(inner, getattr(more[0], path[0]), path[1:], ours)
         more = more[1:]
     elements += more
 

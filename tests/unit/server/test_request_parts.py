@@ -119,3 +119,34 @@ def test_equal_rows_of_neighbours_are_not_lost() -> None:
     rows = [CreatableTopicResult(name="t")]
     whole: Any = run_whole(parts.together([CreateTopicsResponse(topics=rows), CreateTopicsResponse(topics=rows)]))
     assert len(whole.topics) == 2
+
+
+def test_answers_are_let_go_as_they_are_put_together() -> None:
+    """Very many of them must not be freed all at once, by whoever held them last."""
+    request = groups(Random(1))
+    answers: list[Any] = [answer(part) for part in GROUPS.cut(request) if part is not None]
+    left = [len(answers) for _ in GROUPS.together(answers)]
+    assert left == list(reversed(range(len(left))))
+    assert len(left) > 3
+
+
+def test_arrays_of_answers_are_not_changed_where_they_are() -> None:
+    """Whoever answered may have them elsewhere, too."""
+    many = OffsetFetchRequestGroup(
+        group_id="g", topics=[OffsetFetchRequestTopics(name="t", partition_indexes=list(range(50)))]
+    )
+    parts: list[Any] = [part for part in GROUPS.cut(OffsetFetchRequest(groups=[many])) if part is not None]
+    answers = [answer(part) for part in parts]
+    kept = [one.groups[0].topics[0].partitions for one in answers]
+    before = [list(rows) for rows in kept]
+    run_whole(GROUPS.together(list(answers)))
+    assert kept == before
+
+
+def test_what_is_much_is_told_once() -> None:
+    once = Parts(("groups",), ("groups",), size=7, once=lambda group: group.group_id if group.topics is None else None)
+    everything = [OffsetFetchRequestGroup(group_id=f"g{number % 3}", topics=None) for number in range(60)]
+    some = [OffsetFetchRequestGroup(group_id="g1", topics=[])] * 20
+    parts: list[Any] = [part for part in once.cut(OffsetFetchRequest(groups=everything + some)) if part is not None]
+    asked = [(group.group_id, group.topics) for part in parts for group in part.groups]
+    assert asked == [("g0", None), ("g1", None), ("g2", None), *[("g1", [])] * 20]

@@ -22,11 +22,16 @@ from moldau.server.context import RequestContext
 from moldau.server.dispatch import Api
 from moldau.server.parts import Parts
 
+# Parts and quotas of an entity that are looked at, where there are three kinds of the ones and five of the others.
+_MOST_OF_ONE: Final = 100
+
 
 def alter_client_quotas(
     context: RequestContext, request: AlterClientQuotasRequest
 ) -> Deferred[AlterClientQuotasResponse]:
     require_cluster(context, Operation.ALTER_CONFIGS)
+    if any(len(entry.entity) > _MOST_OF_ONE or len(entry.ops) > _MOST_OF_ONE for entry in request.entries):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"An entity of more than {_MOST_OF_ONE} parts is not taken.")
     changes = [
         QuotaChange(
             [(part.entity_type, part.entity_name) for part in entry.entity],

@@ -23,6 +23,7 @@ from moldau.server.apis.config_changes import (
     alter,
     check_at_controller,
     check_may_alter,
+    check_number,
     check_resource,
     pass_on_to_controller,
     repeated_resources,
@@ -62,6 +63,7 @@ def _alter(
         try:
             if resources[index] in twice:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "The resource appears twice in the request.")
+            check_number(wanted.configs)
             check_may_alter(context, resources[index])
             asked = [Change(config.name, Operation.SET, config.value) for config in wanted.configs]
             if check_at_broker is None:
@@ -122,7 +124,7 @@ ALTER_CONFIGS: Final = Api(
     AlterConfigsRequest,
     alter_configs,
     error_response,
-    parts=(Parts(("resources",), ("responses",), unique=("resource_type", "resource_name"), size=50),),
+    parts=(Parts(("resources",), ("responses",), unique=("resource_type", "resource_name"), size=20),),
     most_elements=50_000,
 )
 

@@ -8,7 +8,7 @@ listener a broker's settings have been checked already, by the broker that passe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from moldau.config.alteration import Operation as Alteration
 from moldau.config.alteration import changed, check_node, incremental_changes, is_secret
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+# Settings of one resource, of which there are a few hundred at most: they are looked at in one go.
+_MOST_SETTINGS: Final = 1000
 
 Results = Mapping[int, KafkaError | None]
 
@@ -108,6 +110,14 @@ def of_config(resource_type: int, name: str) -> tuple[AclResourceType | None, st
     if resource_type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER, ResourceType.CLIENT_METRICS):
         return CLUSTER, CLUSTER_NAME
     return None, name
+
+
+def check_number(settings: Sequence[object]) -> None:
+    if len(settings) > _MOST_SETTINGS:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST,
+            f"The request names {len(settings)} settings of one resource; at most {_MOST_SETTINGS} are taken.",
+        )
 
 
 def check_may_alter(

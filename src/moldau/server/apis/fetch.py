@@ -388,4 +388,10 @@ def fetch(context: RequestContext, request: FetchRequest) -> Work[FetchResponse 
     return result
 
 
-FETCH: Final = Api(ApiKey.FETCH, FetchRequest, fetch, raw=raw_fetch if _speed.COMPILED else None)
+FETCH: Final = Api(
+    ApiKey.FETCH,
+    FetchRequest,
+    fetch,
+    raw=raw_fetch if _speed.COMPILED else None,
+    most_elements=100_000,  # a broker leads far fewer partitions; what is known of all of them is one dictionary
+)

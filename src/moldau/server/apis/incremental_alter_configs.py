@@ -30,6 +30,7 @@ from moldau.server.apis.config_changes import (
     check_at_controller,
     check_is_this_broker,
     check_may_alter,
+    check_number,
     check_resource,
     pass_on_to_controller,
     repeated_resources,
@@ -76,6 +77,7 @@ def _alter(
         try:
             if resource in twice:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "The resource appears twice in the request.")
+            check_number(wanted.configs)
             if resource.type == ResourceType.BROKER_LOGGER:
                 # At a controller as in Kafka: its loggers are the business of those who run the nodes.
                 at_controller = check_at_broker is None
@@ -156,7 +158,7 @@ INCREMENTAL_ALTER_CONFIGS: Final = Api(
     IncrementalAlterConfigsRequest,
     incremental_alter_configs,
     error_response,
-    parts=(Parts(("resources",), ("responses",), unique=("resource_type", "resource_name"), size=50),),
+    parts=(Parts(("resources",), ("responses",), unique=("resource_type", "resource_name"), size=20),),
     most_elements=50_000,
 )
 

@@ -182,7 +182,12 @@ OFFSET_FETCH: Final = Api(
     offset_fetch,
     error_response,
     parts=(
-        Parts(("groups", "topics", "partition_indexes"), ("groups", "topics", "partitions"), size=50),
+        Parts(
+            ("groups", "topics", "partition_indexes"),
+            ("groups", "topics", "partitions"),
+            size=50,
+            once=lambda group: group.group_id if group.topics is None else None,
+        ),
         Parts(("topics", "partition_indexes"), ("topics", "partitions")),
     ),
 )

@@ -67,6 +67,9 @@ _length = Struct(">i").unpack_from
 # Of so many refused records an answer says what is wrong with them; of all the others that they are refused.
 _RECORDS_EXPLAINED: Final = 1000
 
+# Results of batches that are freed before others have their turn.
+_FREED_AT_ONCE: Final = 256
+
 # None: acks=0 is not answered.
 Answer: TypeAlias = ProduceResponse | None
 
@@ -246,7 +249,7 @@ def _finish(context: RequestContext, request: ProduceRequest, appends: Appends) 
     def answer() -> Answer | Work[Answer | Deferred[Answer]]:
         if request.acks == 0:
             _unanswered(context.connection, appends)
-            return None
+            return _let_go(appends)
         return _response(context.services, context.listener_name, context.version, appends)
 
     return appends.finish(request.timeout_ms, answer)
@@ -256,6 +259,16 @@ def _unanswered(connection: Connection, appends: Appends) -> None:
     if appends.refusals:
         first = appends.refusals[min(appends.refusals)]
         connection.close(f"a produce request with acks=0 was refused: {first}")
+
+
+def _let_go(appends: Appends) -> Work[None]:
+    """Of what became of very many batches, some at a time: the last to hold it would free all of it at once."""
+    while appends.refusals:
+        appends.refusals.popitem()
+        yield
+    while appends.results:
+        del appends.results[-_FREED_AT_ONCE:]
+        yield
 
 
 def _response(services: Services, listener: str, version: int, appends: Appends) -> Work[ProduceResponse]:
@@ -286,6 +299,8 @@ def _response(services: Services, listener: str, version: int, appends: Appends)
             if version >= 10 and refusal.code in MOVED:
                 _name_leader(response, answer, leader_hint(services, listener, topic, index))
         yield
+    if len(appends.results) > _FREED_AT_ONCE:
+        yield from _let_go(appends)
     return response
 
 
