@@ -10,6 +10,7 @@ looked up each time a marker is sent, so that one that was refused finds the new
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
@@ -24,15 +25,20 @@ from moldau.runtime.ports import Clock
 from moldau.server.coordinator_log import check_marker
 from moldau.server.marker_requests import MarkerErrand, Results, marker_requests
 from moldau.server.other_brokers import OtherBrokers
+from moldau.slicing import Work, pieces
 from moldau.storage.origin import Origin
 from moldau.types import NO_LEADER, TopicPartition
 
 __all__ = ["OffsetMarkers", "Results", "TransactionMarkers"]
 
+logger = logging.getLogger("moldau.server.transactions")
+
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 # How long a marker may take to be replicated before the answer says so; the coordinator then sends it again.
 _TIMEOUT_MS: Final = 30_000
 _ALL: Final = -1
+# Partitions that get their marker before others have their turn.
+_AT_ONCE: Final = 10
 
 # What the coordinator of a partition says, in the words of a partition's leader.
 _AS_LEADER: Final = {
@@ -81,11 +87,35 @@ class TransactionMarkers:
             by_leader.setdefault(_leader(self._replicas.image, place), []).append(place)
         for leader, places in by_leader.items():
             if leader == self._broker_id:
-                self.write(marker, places, done)
+                self._in_turns(marker, places, done, wanted)
             elif leader == NO_LEADER or self._remote is None:
                 done(dict.fromkeys(places, ErrorCode.LEADER_NOT_AVAILABLE))
             else:
                 self._remote.add(leader, MarkerErrand(marker, places, done, wanted))
+
+    def _in_turns(
+        self,
+        marker: Marker,
+        places: Sequence[TopicPartition],
+        done: Callable[[Results], None],
+        wanted: Callable[[], bool],
+    ) -> None:
+        """A transaction may have written to thousands of partitions, each of which may have to be opened first."""
+
+        def write() -> Work[None]:
+            for some in pieces(places, _AT_ONCE):
+                if not wanted():
+                    return
+                self.write(marker, some, done)
+                yield
+
+        def written(_: None, error: BaseException | None) -> None:
+            if error is not None:
+                logger.error("markers of producer %d were not written", marker.producer_id, exc_info=error)
+
+        rest = self._replicas.slicer.run(write())
+        if isinstance(rest, Deferred):
+            rest.then(written)
 
     def write(self, marker: Marker, partitions: Sequence[TopicPartition], done: Callable[[Results], None]) -> None:
         """Ends the transaction in partitions this broker leads; `done` is called once, when all are replicated."""

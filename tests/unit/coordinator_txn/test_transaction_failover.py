@@ -56,7 +56,7 @@ class LocalMarkers(TransactionMarkers):
     """Writes into partitions in memory, which the leader of the moment alone can write to."""
 
     def __init__(self, world: Cluster, number: int, brokers: OtherBrokers, image: Callable[[], Any]) -> None:
-        replicas: Any = _Images(image)
+        replicas: Any = _Images(image, Slicer(world.time, world.time))
         super().__init__(number, replicas, None, world.time, brokers)  # type: ignore[arg-type]
         self._world, self._number = world, number
 
@@ -72,8 +72,9 @@ class LocalMarkers(TransactionMarkers):
 
 
 class _Images:
-    def __init__(self, image: Callable[[], Any]) -> None:
+    def __init__(self, image: Callable[[], Any], slicer: Slicer) -> None:
         self._image = image
+        self.slicer = slicer
 
     @property
     def image(self) -> Any:

@@ -101,5 +101,5 @@ WRITE_TXN_MARKERS: Final = Api(
     WriteTxnMarkersRequest,
     write_txn_markers,
     error_response,
-    parts=(Parts(("markers", "topics", "partition_indexes"), ("markers", "topics", "partitions"), size=100),),
+    parts=(Parts(("markers", "topics", "partition_indexes"), ("markers", "topics", "partitions"), size=25),),
 )
