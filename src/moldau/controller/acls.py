@@ -22,6 +22,8 @@ from moldau.types import ZERO_UUID, Uuid
 
 # Rules that are looked at before others have their turn.
 _IN_A_ROW: Final = 2000
+# How often rules are held against filters in one decision, for which all others wait: about two seconds.
+_MOST_LOOKED_AT: Final = 2_000_000
 # How often rules are told in an answer, where many filters match each of them.
 _MOST_TOLD: Final = 100_000
 
@@ -63,6 +65,12 @@ class AclControl:
         removed: dict[Uuid, Message] = {}
         results: dict[AclFilter, Removed] = {}
         told = 0
+        if len({wanted for wanted in filters if wanted.rule is None}) * len(self._by_id) > _MOST_LOOKED_AT:
+            raise KafkaError(
+                ErrorCode.POLICY_VIOLATION,
+                f"So many filters take too long to be held against {len(self._by_id)} access rules; those that say all "
+                "of a rule do not.",
+            )
         for wanted in filters:
             if wanted not in results:
                 try:
@@ -82,6 +90,14 @@ class AclControl:
 
     def _matched(self, wanted: AclFilter, removed: dict[Uuid, Message]) -> Work[list[Acl]]:
         found: list[Acl] = []
+        rule = wanted.rule
+        acl_id = None if rule is None else self._ids.get(rule)
+        if rule is not None:
+            if acl_id is not None:
+                found.append(rule)
+                removed.setdefault(acl_id, RemoveAccessControlEntryRecord(id=acl_id))
+                check_size(len(removed), "access rules to be removed")
+            return found
         for some in pieces(self._by_id.items(), _IN_A_ROW):
             for acl_id, acl in some:
                 if wanted.matches(acl):

@@ -5,7 +5,7 @@ A client sends the salted password; what is written is what can check it. Passwo
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 
 from moldau.controller.decision import Decision, check_size
 from moldau.controller.features import FeatureControl
@@ -34,6 +34,8 @@ from moldau.timeline import SnapshotRegistry, TimelineMap
 _LONGEST_SALT: Final = 1024
 _LONGEST_NAME: Final = 1024
 
+_Asked: TypeAlias = ScramCredentialDeletion | ScramCredentialUpsertion
+
 
 class ScramControl:
     def __init__(self, registry: SnapshotRegistry, features: FeatureControl) -> None:
@@ -41,7 +43,7 @@ class ScramControl:
         self._credentials: TimelineMap[ScramKey, ScramCredential] = TimelineMap(registry)
 
     def alter(self, request: AlterUserScramCredentialsRequest) -> Work[Decision[AlterUserScramCredentialsResponse]]:
-        asked = [*request.deletions, *request.upsertions]
+        asked: list[_Asked] = [*request.deletions, *request.upsertions]
         check_size(len(asked), "credentials")
         if self._features.metadata_version < SCRAM_SINCE:
             needed = release_of(SCRAM_SINCE)
@@ -69,7 +71,7 @@ class ScramControl:
             yield
         return Decision(written, AlterUserScramCredentialsResponse(results=results))
 
-    def _record(self, asked: ScramCredentialDeletion | ScramCredentialUpsertion, seen: set[ScramKey]) -> Message:
+    def _record(self, asked: _Asked, seen: set[ScramKey]) -> Message:
         key = ScramKey(asked.mechanism, asked.name)
         if key in seen:
             raise KafkaError(

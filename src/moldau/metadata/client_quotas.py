@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from moldau.protocol.messages.client_quota_record import ClientQuotaRecord, EntityData
 from moldau.security.quota import Entity, Quotas
@@ -38,8 +38,14 @@ class ClientQuotasDelta:
     def apply(self) -> Quotas:
         if not self._changed:
             return self._start
-        merged: dict[Entity, Mapping[str, float]] = {**self._start, **self._changed}
-        return {entity: values for entity, values in merged.items() if values}
+        # Only what has changed is looked at: there may be quotas of very many.
+        quotas = dict(self._start)
+        for entity, values in self._changed.items():
+            if values:
+                quotas[entity] = values
+            else:
+                quotas.pop(entity, None)
+        return quotas
 
 
 def entity_in(record: ClientQuotaRecord) -> Entity:

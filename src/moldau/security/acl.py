@@ -182,6 +182,28 @@ class AclFilter(NamedTuple):
     operation: int = Operation.ANY
     permission: int = Permission.ANY
 
+    @property
+    def rule(self) -> Acl | None:
+        """The one rule this can stand for, if it says all of it."""
+        if self.resource_name is None or self.principal is None or self.host is None:
+            return None
+        if self.resource_type == ResourceType.ANY or self.pattern_type not in (
+            PatternType.LITERAL,
+            PatternType.PREFIXED,
+        ):
+            return None
+        if self.operation == Operation.ANY or self.permission == Permission.ANY:
+            return None
+        return Acl(
+            self.resource_type,
+            self.resource_name,
+            self.pattern_type,
+            self.principal,
+            self.host,
+            self.operation,
+            self.permission,
+        )
+
     def matches(self, acl: Acl) -> bool:
         return (
             self.resource_type in (ResourceType.ANY, acl.resource_type)

@@ -54,6 +54,27 @@ def test_filters_are_answered_one_by_one_and_a_rule_is_removed_once() -> None:
     assert rules(world) == {READ}
 
 
+def test_a_filter_that_says_all_of_a_rule_is_of_no_other() -> None:
+    world = World()
+    others = [READ._replace(pattern_type=PatternType.PREFIXED), READ._replace(resource_type=ResourceType.GROUP), WRITE]
+    world.settle(world.controller.create_acls([READ, *others]))
+    whole = AclFilter(*READ)
+    for wider in (
+        whole._replace(pattern_type=PatternType.ANY),
+        whole._replace(pattern_type=PatternType.MATCH),
+        whole._replace(resource_type=ResourceType.ANY),
+        whole._replace(operation=Operation.ANY),
+        whole._replace(permission=Permission.ANY),
+        whole._replace(resource_name=None),
+        whole._replace(principal=None),
+        whole._replace(host=None),
+    ):
+        assert wider.rule is None
+    (removed,) = world.settle(world.controller.delete_acls([whole]))
+    assert list(removed.acls) == [READ]
+    assert rules(world) == set(others)
+
+
 def test_more_than_a_batch_holds_is_refused_and_nothing_is_done() -> None:
     world = World()
     many = [READ._replace(resource_name=f"t{number}") for number in range(10_001)]
@@ -66,3 +87,12 @@ def test_more_than_a_batch_holds_is_refused_and_nothing_is_done() -> None:
     with pytest.raises(KafkaError):
         world.settle(world.controller.delete_acls([AclFilter()]))
     assert len(rules(world)) == 10_001
+    # Each is held against all of them, and everybody else waits for the decision.
+    with pytest.raises(KafkaError) as refused:
+        world.settle(world.controller.delete_acls([AclFilter(principal=f"User:{number}") for number in range(200)]))
+    assert refused.value.code is ErrorCode.POLICY_VIOLATION
+    # Those that say all of a rule are looked up.
+    exact = [AclFilter(*rule) for rule in many[:300]]
+    removed = world.settle(world.controller.delete_acls([*exact, AclFilter(*READ)]))
+    assert [list(one.acls) for one in removed] == [*([rule] for rule in many[:300]), []]
+    assert rules(world) == set(many[300:])

@@ -22,7 +22,7 @@ from moldau.server.dispatch import Api
 from moldau.slicing import Work
 
 # Rules that are looked at before others have their turn.
-_IN_A_ROW: Final = 1000
+_IN_A_ROW: Final = 200
 
 
 def describe_acls(context: RequestContext, request: DescribeAclsRequest) -> Work[DescribeAclsResponse]:

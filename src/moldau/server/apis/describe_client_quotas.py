@@ -22,7 +22,7 @@ from moldau.slicing import Work
 
 _EXACT, _NAMELESS, _ANY = 0, 1, 2
 # Entities that are looked at before others have their turn.
-_IN_A_ROW: Final = 1000
+_IN_A_ROW: Final = 200
 
 
 def describe_client_quotas(
