@@ -48,10 +48,11 @@ _length = Struct(">i").pack
 class Stage(Enum):
     """Where a connection stands, and what it is offered there."""
 
-    BEFORE = (ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE)
-    DURING = (ApiKey.SASL_AUTHENTICATE,)
-    LET_IN = ()
-    EXPIRED = (ApiKey.SASL_HANDSHAKE,)
+    BEFORE = frozenset((ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE))
+    DURING = frozenset((ApiKey.SASL_AUTHENTICATE,))
+    # No empty tuple: Python 3.11.2 makes something else of it.
+    LET_IN = frozenset[ApiKey]()
+    EXPIRED = frozenset((ApiKey.SASL_HANDSHAKE,))
 
 
 Told = Callable[[Reply | None, AuthenticationFailed | None], None]

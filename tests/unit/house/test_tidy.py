@@ -180,6 +180,22 @@ def defined(tree: ast.Module) -> Iterator[str]:
             yield node.target.id
 
 
+# ------------------------------------------------------------------------------------------- what one Python has
+
+
+def test_no_member_of_an_enum_is_an_empty_tuple() -> None:
+    """Python 3.11.2, which Debian 12 has, makes an object() of it, and only there."""
+    found = [
+        f"{shown(path)}: {each.name}"
+        for path in modules()
+        for each in ast.walk(ast.parse(path.read_text()))
+        if isinstance(each, ast.ClassDef) and any("Enum" in ast.unparse(base) for base in each.bases)
+        for line in each.body
+        if isinstance(line, ast.Assign) and isinstance(line.value, ast.Tuple) and not line.value.elts
+    ]
+    assert not found
+
+
 # ------------------------------------------------------------------------------------------------------------ tests
 
 
