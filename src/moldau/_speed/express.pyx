@@ -5,6 +5,9 @@ of the loop hands the ready descriptors over. Each is read once; the batches for
 lie, numbered and written with one system call; every connection gets its answers with one more. No Python object is made
 for a request, and the two calls for a partition (`replica/runs`) are shared by all who write to it in this turn.
 
+Where a connection has TLS, its channel (`runtime/tls`) reads and writes instead, once each in a turn: what it decrypts
+lies where a plain read would have put it.
+
 Small offset commits are read and answered here too; what they come to is for `server/commit_runs`, which is called once
 for all of them.
 
@@ -182,9 +185,12 @@ cdef class Client:
     cdef bytes topic
     cdef bint by_id
     cdef int32_t index
+    # What reads and writes the socket instead, if its bytes are encrypted.
+    cdef object channel
 
-    def __init__(self, int fd, transport, receiver, runs):
+    def __init__(self, int fd, transport, receiver, runs, channel):
         self.fd = fd
+        self.channel = channel
         self.transport = transport
         self.receiver = receiver
         self.runs = runs
@@ -207,6 +213,8 @@ cdef class Express:
     cdef uint8_t *base
     cdef Py_ssize_t room
     cdef int count
+    # Some of them go by way of a channel, for which the interpreter is needed.
+    cdef bint wrapped
     cdef Slot slots[MOST_SLOTS]
     # The commit that a slot asks for, as `read_commit` found it.
     cdef list plans
@@ -225,9 +233,10 @@ cdef class Express:
         self.clients = {}
         self.plans = [None] * MOST_SLOTS
 
-    def add(self, int fd, transport, receiver, runs):
-        """What comes in on `fd` may be served here, by `runs` on behalf of `receiver`."""
-        self.clients[fd] = Client(fd, transport, receiver, runs)
+    def add(self, int fd, transport, receiver, runs, channel=None, /):
+        """What comes in on `fd` may be served here, by `runs` on behalf of `receiver`. A `channel` is who reads and
+        writes it."""
+        self.clients[fd] = Client(fd, transport, receiver, runs, channel)
 
     def remove(self, int fd):
         self.clients.pop(fd, None)
@@ -245,17 +254,23 @@ cdef class Express:
                 waiting.append(client)
         while next_up < len(waiting):
             self.count = 0
+            self.wrapped = False
             while next_up < len(waiting) and self.count < MOST_SLOTS:
                 client = waiting[next_up]
                 next_up += 1
                 if is_free(client.transport):
                     self.slots[self.count].client = <PyObject *> client
                     self.slots[self.count].fd = client.fd
+                    self.slots[self.count].wrapped = client.channel is not None
+                    self.wrapped |= client.channel is not None
                     self.count += 1
                 else:
                     rest.append((client.fd, READABLE))
-            with nogil:
+            if self.wrapped:
                 self.receive()
+            else:
+                with nogil:
+                    self.receive()
             # For those who were not read there was no room: they come next.
             while self.count and self.slots[self.count - 1].state == UNREAD:
                 self.count -= 1
@@ -282,17 +297,30 @@ cdef class Express:
             slot.state = UNREAD
             if self.room - at < LEAST_ROOM:
                 continue
-            got = recv(slot.fd, self.base + at, min(self.room - at, <Py_ssize_t> READ_SIZE), MSG_DONTWAIT)
+            if slot.wrapped:
+                got = self.unwrap(slot, at)
+            else:
+                got = recv(slot.fd, self.base + at, min(self.room - at, <Py_ssize_t> READ_SIZE), MSG_DONTWAIT)
             slot.partition = NULL
             slot.frames = 0
             slot.answered = 0
             slot.at = at
             slot.end = at
             # An end or an error shows again when the transport reads; nothing yet is nothing to do.
-            slot.state = OPEN if got > 0 else (LEFT if got == 0 or not is_passing(errno) else DONE)
+            slot.state = OPEN if got > 0 else (DONE if got < 0 and (slot.wrapped or is_passing(errno)) else LEFT)
             if got > 0:
                 at += got
                 slot.end = at
+
+    cdef ssize_t unwrap(self, Slot *slot, Py_ssize_t at) noexcept with gil:
+        """The same by way of a channel, which says again what is wrong when the transport asks."""
+        cdef Py_ssize_t end = at + min(self.room - at, <Py_ssize_t> READ_SIZE)
+        try:
+            return (<Client> slot.client).channel.receive(self.shared[at:end])
+        except BlockingIOError:
+            return -1
+        except Exception:
+            return 0
 
     cdef int serve(self) except -1:
         """Frame by frame, as long as anybody has one that is served here; then the answers, then the rest."""
@@ -318,8 +346,11 @@ cdef class Express:
                 if self.slots[number].state == WRITTEN:
                     self.answer(number)
         answered = nanoseconds()
-        with nogil:
+        if self.wrapped:
             self.send_answers()
+        else:
+            with nogil:
+                self.send_answers()
         self.note_times(begun, answered, nanoseconds())
         self.finish()
         return 0
@@ -574,11 +605,22 @@ cdef class Express:
         for number in range(self.count):
             slot = &self.slots[number]
             slot.sent = 0
-            if slot.answered:
+            if slot.wrapped and slot.answered:
+                slot.sent = self.wrap(number)
+            elif slot.answered:
                 sent = send(
                     slot.fd, self.out + <Py_ssize_t> number * OUT_SIZE, slot.answered, MSG_DONTWAIT | MSG_NOSIGNAL
                 )
                 slot.sent = max(sent, 0)
+
+    cdef ssize_t wrap(self, int number) noexcept with gil:
+        """The same by way of a channel, which knows what of it is on its way when the transport goes on."""
+        cdef Slot *slot = &self.slots[number]
+        cdef const char *out = <const char *> self.out + <Py_ssize_t> number * OUT_SIZE
+        try:
+            return (<Client> slot.client).channel.send(PyBytes_FromStringAndSize(out, slot.answered), 0)
+        except Exception:
+            return 0
 
     cdef int finish(self) except -1:
         """What the peer did not take yet, and what came in besides, is for the transport."""
@@ -594,6 +636,8 @@ cdef class Express:
                 client.transport.send([PyBytes_FromStringAndSize(out + slot.sent, slot.answered - slot.sent)])
             if slot.state != LEFT:
                 client.transport.activity += 1
+                if slot.wrapped and client.channel.more:
+                    client.transport.look_again()
             elif slot.at < slot.end:
                 self.hand_over(client.transport, self.shared, slot.at, slot.end)
         # The ended ones last: they are read once more, into the memory in which all the others lay.

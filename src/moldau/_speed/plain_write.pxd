@@ -27,6 +27,8 @@ ctypedef struct Slot:
     PyObject *client
     PyObject *partition
     int fd
+    # What comes and goes is encrypted.
+    bint wrapped
     int state
     int frames
     # What was read, and how far it has been dealt with.

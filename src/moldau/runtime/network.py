@@ -200,14 +200,19 @@ class TcpNetwork:
         self._transports.add(transport)
         # Who is turned away by a receiver of another kind is not worth a handshake.
         if tls is not None and hasattr(receiver, "secured"):
-            self._admit(connected, tls(), transport, receiver)
+            self._admit(connected, tls(), transport, receiver, runs)
             return
         transport.established(connected.fileno(), PlainChannel(connected), local)
         if runs is not None:
             transport.serve_runs(runs.of(receiver), receiver)
 
     def _admit(
-        self, connected: socket.socket, context: ssl.SSLContext, transport: FramedTransport, receiver: Any
+        self,
+        connected: socket.socket,
+        context: ssl.SSLContext,
+        transport: FramedTransport,
+        receiver: Any,
+        runs: Runs | None,
     ) -> None:
         """The handshake comes first."""
         if self._admissions is None:
@@ -223,6 +228,8 @@ class TcpNetwork:
                 transport.abort(refusal)
             elif transport.connecting:
                 transport.established(connected.fileno(), channel, transport.local)
+                if runs is not None:
+                    transport.serve_runs(runs.of(receiver), receiver)
 
         transport.on_abandon(self._admissions.begin(connected, context, done).abandon)
 

@@ -14,7 +14,6 @@ import socket
 import ssl
 from typing import Final
 
-from moldau.runtime.ports import Receiver, Runs
 from moldau.runtime.readiness import READABLE
 from moldau.runtime.tls_context import Context, standard_name
 from moldau.runtime.transport import FramedTransport
@@ -31,7 +30,11 @@ class TlsChannel:
     """The shape of `channel.Channel`. `more` says that the last `receive` may have left something, or the end,
     that the socket will not announce."""
 
-    __slots__ = ("_ended", "_incoming", "_outgoing", "_owed", "_scratch", "_socket", "_tls", "_unsent", "more")
+    # fmt: off
+    __slots__ = (
+        "_ended", "_fault", "_incoming", "_outgoing", "_owed", "_scratch", "_socket", "_tls", "_unsent", "more",
+    )
+    # fmt: on
 
     send_file: None = None
 
@@ -52,9 +55,11 @@ class TlsChannel:
         self._tls = context.wrap_bio(
             self._incoming, self._outgoing, server_side=server_side, server_hostname=server_name
         )
-        self._unsent = memoryview(b"")
+        self._unsent: bytes | memoryview = b""
         self._owed = 0
+        # What the peer said last: that it is the end, or nothing that can be understood.
         self._ended = False
+        self._fault: ssl.SSLError | None = None
         self.more = False
 
     def shake(self) -> bool:
@@ -114,12 +119,17 @@ class TlsChannel:
         return bool(self._unsent) or self._outgoing.pending > 0
 
     def receive(self, view: memoryview) -> int:
+        if self._fault is not None:
+            raise self._fault
+        if self._ended:
+            return 0
+        # Asking OpenSSL in vain costs as much as a small record: it is asked only if it may have something.
+        asks = self.more or self._incoming.pending > 0
+        size = len(view)
         filled = 0
         pulls = _PULLS
-        while filled < len(view):
-            try:
-                count = int(self._tls.read(len(view) - filled, view[filled:]))
-            except ssl.SSLWantReadError:
+        while True:
+            if not asks:
                 # So often in a call, and not for more than is asked for: other connections have their turn too.
                 if not pulls:
                     break
@@ -127,9 +137,16 @@ class TlsChannel:
                     pulls = pulls - 1 if self._pull() else 0
                 except BlockingIOError:
                     break
+            try:
+                count = int(self._tls.read(size - filled, view[filled:] if filled else view))
+            except ssl.SSLWantReadError:
+                asks = False
                 continue
             except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
                 count = 0
+            except ssl.SSLError as error:
+                self._fault = error
+                raise
             # Whoever asks for bytes and gets none has reached the end: the peer said goodbye, or hung up without a word
             # and this version of the ssl module makes no difference between the two.
             if not count:
@@ -137,18 +154,24 @@ class TlsChannel:
                 self.more = filled > 0
                 return filled
             filled += count
-        self.more = filled == len(view)
+            # What is given is as much of a record as there is room for: only with the last room may some be left of it.
+            asks = self._incoming.pending > 0
+            if filled == size:
+                self.more = asks or self._tls.pending() > 0
+                return filled
+        self.more = False
         if not filled:
             raise BlockingIOError
         return filled
 
     def send(self, data: Buffer, _flags: int) -> int:
-        view = memoryview(data)
+        size = len(data)
         taken = 0
         try:
-            while taken < len(view):
+            while taken < size:
                 if not self._owed:
-                    self._owed = self._tls.write(view[taken : taken + _PIECE])
+                    whole = not taken and size <= _PIECE
+                    self._owed = self._tls.write(data if whole else memoryview(data)[taken : taken + _PIECE])
                 self.push()
                 taken += self._owed
                 self._owed = 0
@@ -160,12 +183,12 @@ class TlsChannel:
     def push(self) -> None:
         """Sends all that is encrypted; BlockingIOError if the socket does not take it all."""
         while True:
-            if not self._unsent:
-                if not self._outgoing.pending:
-                    return
-                self._unsent = memoryview(self._outgoing.read())
-            sent = self._socket.send(self._unsent)
-            self._unsent = self._unsent[sent:]
+            data = self._unsent or self._outgoing.read()
+            if not data:
+                return
+            self._unsent = data
+            sent = self._socket.send(data)
+            self._unsent = b"" if sent == len(data) else memoryview(data)[sent:]
 
     def peek(self) -> bytes | None:
         if self.more:
@@ -216,26 +239,28 @@ class SecureTransport(FramedTransport):
         channel = self._channel
         return channel.secured_by if isinstance(channel, TlsChannel) else None
 
-    def serve_runs(self, runs: Runs | None, receiver: Receiver) -> None:
-        """The express way reads sockets by itself, so it is not for those with TLS."""
-
     def on_event(self, events: int) -> None:
         super().on_event(events)
-        self._look_again()
+        self.look_again()
 
-    def _deliver_backlog(self) -> None:
-        super()._deliver_backlog()
-        self._look_again()
+    def received(self, view: memoryview, position: int, end: int) -> None:
+        super().received(view, position, end)
+        self.look_again()
 
-    def _update_delivering(self) -> None:
-        super()._update_delivering()
-        self._look_again()
-
-    def _look_again(self) -> None:
+    def look_again(self) -> None:
+        """Sees to what is left, soon."""
         if not self._may_look() or getattr(self, "_looking", False):
             return
         self._looking = True
         self._loop.call_soon(self._look)
+
+    def _deliver_backlog(self) -> None:
+        super()._deliver_backlog()
+        self.look_again()
+
+    def _update_delivering(self) -> None:
+        super()._update_delivering()
+        self.look_again()
 
     def _look(self) -> None:
         self._looking = False

@@ -28,7 +28,7 @@ from typing import Final
 from moldau._speed import raw_memory
 from moldau.errors import ProtocolError
 from moldau.runtime.buffers import LARGE_FRAME, SHARED_SIZE, ReceiveBuffers
-from moldau.runtime.channel import Channel
+from moldau.runtime.channel import Channel, PlainChannel
 from moldau.runtime.framing import deliver_frames
 from moldau.runtime.outgoing import SendingSide
 from moldau.runtime.ports import Chunk, Receiver, Runs
@@ -185,7 +185,8 @@ class FramedTransport(SendingSide):
         if runs is None:
             express.remove(self._fd)
         else:
-            express.add(self._fd, self, receiver, runs)
+            wrapped = None if isinstance(self._channel, PlainChannel) else self._channel
+            express.add(self._fd, self, receiver, runs, wrapped)
 
     def announce(self, told: Callable[[bytes], None]) -> None:
         self._announce = told

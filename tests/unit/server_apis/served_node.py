@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Iterator, Mapping
@@ -73,8 +74,13 @@ class Served:
 
 
 class Client:
-    def __init__(self, address: tuple[str, int], client_id: str | None = "test") -> None:
+    def __init__(
+        self, address: tuple[str, int], client_id: str | None = "test", context: ssl.SSLContext | None = None
+    ) -> None:
+        """With a `context` over TLS."""
         self.socket = socket.create_connection(address, timeout=PATIENCE)
+        if context is not None:
+            self.socket = context.wrap_socket(self.socket, server_hostname="localhost")
         self._client = b"\xff\xff" if client_id is None else struct.pack(">h", len(client_id)) + client_id.encode()
         self._stream = self.socket.makefile("rb")
 

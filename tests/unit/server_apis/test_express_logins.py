@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from node_certificate import KEYSTORE, trusting
 from served_node import Client, Served
 
 from moldau import _speed
@@ -24,12 +25,15 @@ pytestmark = pytest.mark.skipif(not _speed.COMPILED, reason="there is no express
 
 USERS = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_jan="secret" user_eva="other";'
 SETTINGS = {
-    "listeners": "PLAINTEXT://127.0.0.1:0,SASL_PLAINTEXT://127.0.0.1:0",
+    "listeners": "PLAINTEXT://127.0.0.1:0,SASL_PLAINTEXT://127.0.0.1:0,SASL_SSL://127.0.0.1:0",
     "inter.broker.listener.name": "PLAINTEXT",
     "sasl.enabled.mechanisms": "PLAIN",
     "listener.name.sasl_plaintext.plain.sasl.jaas.config": USERS,
     "listener.name.sasl_plaintext.plain.connections.max.reauth.ms": "3600000",
+    "listener.name.sasl_ssl.plain.sasl.jaas.config": USERS,
+    "listener.name.sasl_ssl.plain.connections.max.reauth.ms": "3600000",
     "connection.failed.authentication.delay.ms": "5",
+    **KEYSTORE,
 }
 JAN = b"\0jan\0secret"
 
@@ -44,9 +48,10 @@ def node(tmp_path: Path) -> Iterator[Served]:
     node.close()
 
 
-@pytest.fixture
-def client(node: Served) -> Iterator[Client]:
-    client = Client(node.node.node.server.address("SASL_PLAINTEXT"))
+@pytest.fixture(params=["SASL_PLAINTEXT", "SASL_SSL"])
+def client(node: Served, request: pytest.FixtureRequest) -> Iterator[Client]:
+    context = trusting() if request.param == "SASL_SSL" else None
+    client = Client(node.node.node.server.address(request.param), context=context)
     yield client
     client.close()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from node_certificate import ISSUER, KEYSTORE, TRUSTSTORE, trusting
 from served_node import PATIENCE, Client, Served
 
 from moldau import _speed
@@ -167,3 +168,29 @@ def test_commits_need_the_group_and_the_topics(node: Guarded, connect: Callable[
     assert commit(client, "closed") is ErrorCode.TOPIC_AUTHORIZATION_FAILED
     node.permit(READ_OPEN)
     assert commit(client, "open") is ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+
+def test_whoever_comes_with_a_certificate_may_do_what_it_says(tmp_path: Path) -> None:
+    settings = {
+        "authorizer.class.name": STANDARD_AUTHORIZER,
+        "listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "ssl.client.auth": "required",
+        **KEYSTORE,
+        **TRUSTSTORE,
+    }
+    node = Guarded(tmp_path / "node", express=True, topics={"open": {}}, settings=settings)
+    node.permit(WRITE_OPEN._replace(principal="User:CN=jan"))
+    clients = []
+    for name in ("jan", "eva"):
+        certificate = ISSUER.issue(name).write(tmp_path / name)
+        address = node.node.node.server.address("SSL")
+        clients.append(Client(address, context=trusting(certificate=certificate)))
+    jan, eva = clients
+    assert produce(jan, node, "open", 9) is ErrorCode.NONE
+    for _ in range(2):
+        assert outcomes(node, [jan], "open", 9) == ({ErrorCode.NONE}, 1)
+        assert outcomes(node, [eva], "open", 9) == ({ErrorCode.TOPIC_AUTHORIZATION_FAILED}, 0)
+    for client in clients:
+        client.close()
+    node.close()
