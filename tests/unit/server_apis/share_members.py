@@ -32,9 +32,10 @@ LONG = 20_000
 class Member:
     """One member on a connection of its own, which counts the epochs of its session."""
 
-    def __init__(self, world: World, name: str) -> None:
+    def __init__(self, world: World, name: str | None, group: str | None = "g") -> None:
         self.world = world
         self.name = name
+        self.group = group
         self.epoch = 0
         self.wire = Wire()
         self.connection = world.node.connect(self.wire)
@@ -63,7 +64,7 @@ class Member:
         row = fetching.FetchPartition(partition_index=0, acknowledgement_batches=batches)
         asked = {"max_records": 500, "batch_size": 500, "min_bytes": 1, **more}
         request = fetching.ShareFetchRequest(
-            group_id="g",
+            group_id=self.group,
             member_id=self.name,
             share_session_epoch=self.epoch if epoch is None else epoch,
             max_wait_ms=wait,
@@ -90,7 +91,7 @@ class Member:
         ]
         topics = [acknowledging.AcknowledgeTopic(topic_id=self.world.topic_id, partitions=[row])] if said else []
         request = acknowledging.ShareAcknowledgeRequest(
-            group_id="g",
+            group_id=self.group,
             member_id=self.name,
             share_session_epoch=self.epoch if epoch is None else epoch,
             is_renew_ack=renews,

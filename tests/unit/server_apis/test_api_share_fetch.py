@@ -65,6 +65,20 @@ def test_the_epochs_of_a_session(world: World) -> None:
         assert error(Member(world, name).fetch()) is ErrorCode.INVALID_REQUEST
 
 
+def test_a_group_without_a_name_has_a_session_and_no_partitions(world: World) -> None:
+    """As for Kafka, which says of each partition that it does not know why."""
+    nobody = Member(world, "m", group="")
+    for _ in range(2):
+        answer = nobody.fetch()
+        assert answer.error_code == ErrorCode.NONE
+        assert codes(answer) == [(ErrorCode.INVALID_REQUEST, 0)]
+        assert "has a group" in answer.responses[0].partitions[0].error_message
+    assert nobody.acknowledge().error_code == ErrorCode.NONE
+    missing = Member(world, "m", group=None)
+    assert error(missing.fetch()) is ErrorCode.INVALID_REQUEST
+    assert error(missing.acknowledge()) is ErrorCode.INVALID_REQUEST
+
+
 def test_there_are_no_more_sessions_than_may_be(world: World) -> None:
     members = [Member(world, f"m{number}") for number in range(4)]
     assert [error(member.fetch()) for member in members] == [0, 0, 0, ErrorCode.SHARE_SESSION_LIMIT_REACHED]

@@ -35,7 +35,8 @@ Said = Sequence[tuple[Place, Sequence[SaidBatch]]]
 
 
 def check_member(group_id: str | None, member_id: str | None) -> tuple[str, str]:
-    if not group_id:
+    """An empty group is one, as for Kafka; that it has no partitions each of them says."""
+    if group_id is None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "The request names no group.")
     if not member_id or len(member_id) > LONGEST_MEMBER_ID:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"The id of a member has from 1 to {LONGEST_MEMBER_ID} characters.")
