@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import posixpath
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -88,6 +89,13 @@ class PartitionDirectory:
             raise self.failed("Reading", error) from error
         except ProtocolError as error:
             raise self.damaged(offset, error) from error
+
+    def unopened(self, error: BaseException) -> KafkaError:
+        """Why a batch could not be opened elsewhere, where nobody looked out for failures (`timestamp_search`)."""
+        if isinstance(error, OSError) and error.errno != errno.EBADF:
+            return self.failed("Reading", error)
+        # Its file was closed meanwhile.
+        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
 
     def damaged(self, offset: int, error: ProtocolError) -> KafkaError:
         """What a reader is told who met bytes that are no batch."""

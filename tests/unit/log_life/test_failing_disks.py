@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import threading
 
 import pytest
 from faulty_disk import FaultyRuntime
@@ -217,6 +218,38 @@ def test_a_disk_that_fails_under_a_search_by_time_goes_offline_too(world, timest
     assert list_offsets(world, 0, timestamp) == ErrorCode.KAFKA_STORAGE_ERROR
     assert [world.node.node.logs.is_online(world.home[index]) for index in (0, 1)] == [False, True]
     assert len([record for record in caplog.records if "offline now" in record.message]) == 1
+
+
+def test_a_disk_that_fails_where_a_large_batch_is_opened_goes_offline_too(world, caplog):
+    """A worker does that, and nothing else fails."""
+    assert world.produce(0, bytes(100_000)) == 0
+    world.replicas.get("topic", 0).log.local.roll()
+    world.fail(
+        world.home[0],
+        lambda operation, path: (
+            broken(operation, path)
+            if operation == "read" and threading.current_thread() is not threading.main_thread()
+            else None
+        ),
+    )
+    assert list_offsets(world, 0, 1) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert [world.node.node.logs.is_online(world.home[index]) for index in (0, 1)] == [False, True]
+    assert len([record for record in caplog.records if "offline now" in record.message]) == 1
+
+
+def test_a_large_batch_whose_file_was_closed_meanwhile_says_nothing_of_the_disk(world):
+    assert world.produce(0, bytes(100_000)) == 0
+    world.replicas.get("topic", 0).log.local.roll()
+    world.fail(
+        world.home[0],
+        lambda operation, path: (
+            OSError(errno.EBADF, "Bad file descriptor")
+            if operation == "read" and threading.current_thread() is not threading.main_thread()
+            else None
+        ),
+    )
+    assert list_offsets(world, 0, 1) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert world.node.node.logs.is_online(world.home[0])
 
 
 @pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE])

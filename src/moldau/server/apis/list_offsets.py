@@ -130,8 +130,7 @@ def _opened(
     found: Found = record
     try:
         if error is not None:
-            # Its file was closed meanwhile, or cannot be read; the latter takes its directory offline soon enough.
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+            raise partition.log.directory.unopened(error)
         if found is None and timestamp != MAX_TIMESTAMP:
             # It was later than asked for, but only before the log's start, or is damaged.
             found = yield from partition.log.offset_for_timestamp(timestamp, batch.next_offset)

@@ -195,7 +195,7 @@ class LedSharePartition:
 
         def opened(record: Any, error: BaseException | None) -> None:
             if error is not None:
-                answer.fail(KafkaError(ErrorCode.KAFKA_STORAGE_ERROR))
+                answer.fail(self.partition.log.directory.unopened(error))
             elif record is not None:
                 answer.resolve(min(record.offset, end))
             else:
