@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from moldau.coordinator.group.consumer_member import MemberState
+from moldau.coordinator.group.streams_group import StreamsGroup
 from moldau.coordinator.group.streams_member import NO_TASKS, StreamsMember, Tasks
 from moldau.coordinator.group.streams_requests import check, check_epoch, check_owned, owned_tasks
 from moldau.coordinator.group.streams_topics import Status, configure
@@ -21,6 +22,7 @@ from moldau.coordinator.group.streams_topology import (
 from moldau.errors import ErrorCode, KafkaError
 from moldau.protocol.messages import streams_group_heartbeat as messages
 from moldau.slicing import run_whole
+from moldau.timeline import SnapshotRegistry
 
 TASKS = [messages.RequestTaskIds(subtopology_id="0", partitions=[1])]
 TOPOLOGY = messages.Topology(epoch=0, subtopologies=[messages.Subtopology(subtopology_id="0", source_topics=["t"])])
@@ -165,3 +167,58 @@ def test_what_leaves_its_partitions_open_is_made_equal_to_the_others(size: int, 
         assert configured.partitions["r"] == 7
     else:
         assert configured.problem.status is Status.INCORRECTLY_PARTITIONED_TOPICS
+
+
+@pytest.mark.parametrize("committed", [None, 0])
+@pytest.mark.parametrize(
+    ("member_id", "epoch", "expected"),
+    [
+        ("m", 5, None),
+        ("m", 4, ErrorCode.STALE_MEMBER_EPOCH),
+        ("m", 6, ErrorCode.STALE_MEMBER_EPOCH),
+        ("m", -1, ErrorCode.STALE_MEMBER_EPOCH),
+        ("b", 5, ErrorCode.UNKNOWN_MEMBER_ID),
+        ("b", -1, ErrorCode.UNKNOWN_MEMBER_ID),
+        (None, 5, ErrorCode.UNKNOWN_MEMBER_ID),
+        (None, -1, None),  # a tool
+        ("", -1, None),
+    ],
+)
+def test_who_may_fetch_the_offsets_of_a_streams_group(
+    member_id: str | None, epoch: int, expected: ErrorCode | None, committed: int | None
+) -> None:
+    registry = SnapshotRegistry()
+    group = StreamsGroup("g", registry)
+    run_whole(group.put_member(StreamsMember("m", epoch=5)))
+    registry.create(0)
+    if expected is None:
+        group.check_fetch(member_id, epoch, committed)
+        return
+    with pytest.raises(KafkaError) as refused:
+        group.check_fetch(member_id, epoch, committed)
+    assert refused.value.code is expected
+
+
+def test_nobody_has_the_tasks_of_a_member_that_is_gone() -> None:
+    group = StreamsGroup("g", SnapshotRegistry())
+    ones, twos = {"0": frozenset({1})}, {"0": frozenset({2})}
+    first = StreamsMember("first", process_id="p", assigned=Tasks(active=ones, standby=twos))
+    second = StreamsMember("second", process_id="q", assigned=Tasks(active=twos, standby=twos))
+    for member in (first, second):
+        run_whole(group.put_member(member))
+    assert (dict(group.owners.items()), dict(group.keepers.items())) == (
+        {("0", 1): "p", ("0", 2): "q"},
+        {("0", 2): frozenset({"p", "q"})},
+    )
+    run_whole(group.remove_member("first"))
+    assert (dict(group.owners.items()), dict(group.keepers.items())) == ({("0", 2): "q"}, {("0", 2): frozenset({"q"})})
+    run_whole(group.remove_member("second"))
+    assert (dict(group.owners.items()), dict(group.keepers.items())) == ({}, {})
+    assert group.is_empty
+
+
+def test_topics_of_a_group_whose_topology_is_not_known() -> None:
+    group = StreamsGroup("g", SnapshotRegistry())
+    assert not group.is_subscribed_to_any({"t"})
+    run_whole(group.put_member(StreamsMember("m")))
+    assert not group.is_subscribed("t")
