@@ -119,3 +119,15 @@ def test_the_state_of_a_group_is_forgotten_by_a_tombstone(world: GroupWorld) -> 
     (key,) = [kind for kind in SHARE_REPLAY if "StatePartition" in kind.__name__]
     SHARE_REPLAY[key](world.shard.groups, key(group_id="g"), None)
     assert group.state_partitions == StatePartitions({}, {}, {})
+
+
+def test_a_member_whose_epoch_is_gone_has_left_what_it_had(world: GroupWorld) -> None:
+    group = world.shard.groups.share("g")
+    assert group is not None
+    assert group.members[MEMBER].assigned
+    (kind,) = [kind for kind in SHARE_REPLAY if "CurrentMember" in kind.__name__]
+    done = SHARE_REPLAY[kind](world.shard.groups, kind(group_id="g", member_id=MEMBER), None)
+    assert done is not None
+    run_whole(done)
+    member = group.members[MEMBER]
+    assert (member.epoch, member.previous_epoch, dict(member.assigned)) == (-1, -1, {})

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from share_states import check_transcript
+from share_states import TOPIC_ID, Stage, check_transcript
 
+from moldau.coordinator.share.state import SharePartitionKey
 from moldau.coordinator.share.state_batches import Batch, combined
+from moldau.errors import ErrorCode, KafkaError
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts").glob("*.txt"))
 
@@ -49,3 +51,24 @@ def test_combined_batches_hold_the_later_state_of_every_offset(changes: list[tup
             assert before.last < after.first, "in order"
             if before.last + 1 == after.first:
                 assert before[2:] != after[2:], "what is alike is one"
+
+
+def test_states_of_other_topics_stay_when_one_is_deleted() -> None:
+    stage = Stage({})
+    for partition in ("0", "1"):
+        stage.play(["initialize", partition, "epoch=1", "start=0"])
+    (shard,) = [shard for _, shard, _ in stage.coordinator.runtime.shards()]
+
+    def tombstones(*topic_ids: bytes) -> int:
+        return sum(record is not None for record in shard._of_topics(frozenset(topic_ids)))
+
+    assert tombstones(b"another".ljust(16)) == 0
+    assert tombstones(b"another".ljust(16), TOPIC_ID) == 2
+
+
+@pytest.mark.parametrize(("group_id", "partition"), [("", 0), ("g", -1)])
+def test_a_share_partition_has_a_group_and_a_number(group_id: str, partition: int) -> None:
+    coordinator = Stage({}).coordinator
+    with pytest.raises(KafkaError) as refused:
+        coordinator._partition_of(SharePartitionKey(group_id, TOPIC_ID, partition))
+    assert refused.value.code is ErrorCode.INVALID_REQUEST

@@ -79,6 +79,25 @@ def test_a_group_without_a_name_has_a_session_and_no_partitions(world: World) ->
     assert error(missing.acknowledge()) is ErrorCode.INVALID_REQUEST
 
 
+def test_how_long_the_id_of_a_member_is(world: World) -> None:
+    longest = Member(world, "m" * 36)
+    assert longest.fetch().error_code == ErrorCode.NONE
+    for name in ("m" * 37, "", None):
+        refused = Member(world, name)
+        assert error(refused.fetch()) is ErrorCode.INVALID_REQUEST
+        assert error(refused.acknowledge()) is ErrorCode.INVALID_REQUEST
+
+
+def test_what_is_said_of_a_topic_that_is_not_there(world: World) -> None:
+    member = Member(world, "m")
+    member.fetch()
+    known, world.topic_id = world.topic_id, b"absent".ljust(16)
+    answer = member.acknowledge((0, 0, [1]))
+    world.topic_id = known
+    (row,) = answer.responses[0].partitions
+    assert row.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+
+
 def test_there_are_no_more_sessions_than_may_be(world: World) -> None:
     members = [Member(world, f"m{number}") for number in range(4)]
     assert [error(member.fetch()) for member in members] == [0, 0, 0, ErrorCode.SHARE_SESSION_LIMIT_REACHED]

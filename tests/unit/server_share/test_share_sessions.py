@@ -55,3 +55,30 @@ def test_all_sessions_together_have_a_limit_as_well(sessions: ShareSessions, end
         begin(sessions, "later", [OTHER])
     sessions.end(full[1])
     begin(sessions, "later", PLACES[1:])
+
+
+def test_a_session_does_not_begin_with_an_acknowledgement(sessions: ShareSessions) -> None:
+    begin(sessions, "a", [OTHER])
+    with pytest.raises(KafkaError) as refused:
+        sessions.acknowledge("g", "a", 0)
+    assert refused.value.code is ErrorCode.INVALID_SHARE_SESSION_EPOCH
+    assert sessions.acknowledge("g", "a", 1).partitions == {OTHER: None}
+
+
+def test_who_begins_anew_has_one_session(sessions: ShareSessions, ended: list[ShareSession]) -> None:
+    """What the first one named counts no more, or they would be too many before long."""
+    first = begin(sessions, "a", PLACES)
+    for _ in range(20):
+        last = begin(sessions, "a", PLACES)
+    assert (first.is_open, last.is_open) == (False, True)
+    assert len(sessions) == 1
+    assert sessions.has_group("g")
+    sessions.end(last)
+    assert len(sessions) == 0
+    assert not sessions.has_group("g")
+
+
+def test_a_session_without_partitions_has_no_turns(sessions: ShareSessions) -> None:
+    session = begin(sessions, "a", [])
+    assert session.rotated() == []
+    assert (go_on(sessions, "a", 1, [OTHER]).rotated(), session.turn) == ([OTHER], 0)
