@@ -349,10 +349,24 @@ def test_each_answer_to_a_question_that_goes_on_has_its_own_time(world: World) -
     answer, seconds = asking.outcome(asking.peers.ask(THERE, Again(2, seen), timeout=2.0))
     assert answer.cluster_id == "scripted"
     assert seconds == pytest.approx(4.5, abs=0.1)
-    peer.pause = 2.5
-    error, seconds = asking.outcome(asking.peers.ask(THERE, Again(2, seen), timeout=2.0))
+    seen.clear()
+    peer.handlers[ApiKey.METADATA] = lambda version, asked: NO_ANSWER if len(seen) == 2 else here(version, asked)
+    error, seconds = asking.outcome(asking.peers.ask(THERE, Again(9, seen), timeout=2.0))
     assert isinstance(error, RequestTimedOut)
-    assert seconds == pytest.approx(2.0, abs=0.1)
+    assert seconds == pytest.approx(5.0, abs=0.1)
+
+
+def test_nothing_goes_on_once_trust_has_to_be_renewed(world: World) -> None:
+    peer, seen = answering(world), list[bytes]()
+    asking = Asking(world)
+    asking.outcome(asking.peers.ask(THERE, MetadataRequest()))
+    promised = asking.peers.ask(THERE, Again(3, seen))
+    link = asking.peers._line(THERE, "").link
+    assert link is not None
+    link._renew_at = world.clock.monotonic()
+    answer, _ = asking.outcome(promised)
+    assert answer.cluster_id == "scripted"
+    assert (seen, asked_for(peer)) == ([], ["left-3"])
 
 
 def test_beside_another_question_none_goes_on(world: World) -> None:

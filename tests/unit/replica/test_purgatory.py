@@ -209,6 +209,22 @@ def test_who_waits_for_what_another_waits_for_in_vain_is_not_looked_at(purgatory
     assert [len(operation.finished) for operation in (*ones, *others, *lonely)] == [1, 1, 0, 0, 1, 1, 1, 1]
 
 
+def test_what_one_leaves_behind_is_for_those_who_were_passed_over(purgatory: Purgatory[str]) -> None:
+    source: list[int] = []
+
+    class Giving(Waiting):
+        def finish(self, expired: bool) -> None:
+            super().finish(expired)
+            source.append(1)
+
+    before, giving, behind = Thirsty(source, "one"), Giving(), Thirsty(source, "one")
+    for operation in (before, giving, behind):
+        purgatory.wait(operation, ["a"], 1000, is_ready=False)
+    giving.is_ready = True
+    assert purgatory.check("a") == 2
+    assert [len(each.finished) for each in (before, giving, behind)] == [0, 1, 1]
+
+
 def test_finishing_may_wait_again_under_the_same_key(purgatory: Purgatory[str]) -> None:
     second = Waiting()
 

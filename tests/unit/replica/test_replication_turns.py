@@ -102,3 +102,62 @@ def test_a_few_readers_are_not_kept_waiting_by_the_producer(readers: int) -> Non
     cluster.run_until(lambda: outcome.acknowledged and len(order) == 1 + readers)
     assert order.index("producer") == (1 if readers == 1 else 0)
     cluster.close()
+
+
+@pytest.mark.skipif(not _speed.COMPILED, reason="the kernels are not compiled: the follower is dealt with first there")
+def test_what_is_written_while_others_hear_of_a_follower_is_his_at_once() -> None:
+    cluster = Cluster(2, compiled=True, replica_fetch_wait_max_ms="900")
+    cluster.create((1, 2))
+    cluster.converge()
+    leader = cluster.leader
+    following: list[Any] = []
+    check = leader.replicas.produces.check
+
+    def answered(*arguments: Any) -> int:
+        finished = check(*arguments)
+        if finished and not following:
+            following.append(leader.produce(b"two"))
+        return finished
+
+    leader.replicas.produces.check = answered  # type: ignore[method-assign]
+    leader.produce(b"one")
+    cluster.run_until(lambda: bool(following))
+    began = cluster.schedule.clock.monotonic()
+    cluster.run_until(lambda: following[0].acknowledged)
+    assert cluster.schedule.clock.monotonic() - began < 0.1, "without waiting for the end of his time"
+    cluster.close()
+
+
+@pytest.mark.skipif(not _speed.COMPILED, reason="the kernels are not compiled: every request is asked by itself there")
+def test_a_leader_with_a_new_address_is_asked_there_after_an_answer_that_is_taken_once() -> None:
+    cluster = Cluster(2, compiled=True)
+    cluster.create((1, 2))
+    cluster.converge()
+    outcome = cluster.leader.produce(b"in a session from here on")
+    cluster.run_until(lambda: outcome.acknowledged)
+    follower = cluster.brokers[2]
+    fetchers, real = follower.replication.fetchers, follower.ask
+    (fetcher,) = fetchers._fetchers.values()
+    asked: list[int] = []
+    taken: list[int] = []
+    take = fetcher._take_short
+
+    def ask(address: int, request: Any, *, timeout: float | None = None, line: str = "") -> Deferred[Any]:
+        asked.append(address)
+        return real(1, request, timeout=timeout, line=line)
+
+    def counted(answer: Any) -> None:
+        taken.append(len(answer.data))
+        take(answer)
+
+    follower.ask = ask  # type: ignore[method-assign]
+    fetcher._take_short = counted  # type: ignore[method-assign]
+    for number in range(3):
+        outcome = cluster.leader.produce(b"%d" % number)
+        cluster.run_until(lambda outcome=outcome: outcome.acknowledged)  # type: ignore[misc]
+    assert (asked, len(taken)) == ([], 3), "the request goes on"
+    fetchers.address = lambda other: 7  # type: ignore[assignment,return-value]
+    outcome = cluster.leader.produce(b"another")
+    cluster.run_until(lambda: outcome.acknowledged)
+    assert (asked, len(taken)) == ([7], 4)
+    cluster.close()

@@ -116,9 +116,11 @@ class World:
     def ask(self, request: Message, version: int) -> Any:
         return self.node.ask(request, version, RESPONSES[request.API_KEY])
 
-    def produce(self, count: int, transactional_id: str | None = None, **batch: Any) -> None:
+    def produce(self, count: int, transactional_id: str | None = None, size: int = 0, **batch: Any) -> None:
         records = bytes(
-            encode_batch([Record(at, 1_700_000_000_000, None, b"%d" % at, []) for at in range(count)], **batch)
+            encode_batch(
+                [Record(at, 1_700_000_000_000, None, b"%d" % at + bytes(size), []) for at in range(count)], **batch
+            )
         )
         row = PartitionProduceData(index=0, records=memoryview(records))
         data = [TopicProduceData(name="orders", partition_data=[row])]

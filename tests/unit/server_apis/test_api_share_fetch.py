@@ -48,6 +48,22 @@ def test_records_are_acquired_and_done_with(world: World) -> None:
     assert world.stored() == (5, 4)
 
 
+@pytest.mark.parametrize("size", [10, 9_000, 25_000, 90_000])
+def test_records_of_any_size_come_whole(world: World, size: int) -> None:
+    for _ in range(4):
+        world.produce(2, size=size)
+    member, found = Member(world, "m"), dict[int, bytes]()
+    while len(found) < 8:
+        response = member.fetch(max_records=6)
+        records = response.responses[0].partitions[0].records
+        taken = {record.offset: record.value for record in decode_batch(records, 0, len(records))}
+        ((first, last, _),) = acquired(response)
+        assert first == min(taken)
+        assert last == max(taken)
+        found |= taken
+    assert found == {offset: b"%d" % (offset % 2) + bytes(size) for offset in range(8)}
+
+
 def test_the_epochs_of_a_session(world: World) -> None:
     member = Member(world, "m")
     assert error(member.fetch(epoch=3)) is ErrorCode.SHARE_SESSION_NOT_FOUND
