@@ -27,9 +27,11 @@ class Connected:
         self.peer = ("127.0.0.1", port)
         self.principal = principal
         self.told: Callable[[], None] = lambda: None
+        self.watched = 0
 
     def when_closed(self, told: Callable[[], None]) -> None:
         self.told = told
+        self.watched += 1
 
 
 class Instances:
@@ -160,6 +162,22 @@ def test_the_silent_are_forgotten(one: Instances) -> None:
     assert len(one.instances) == 2
     one.ask(B)
     assert len(one.instances) == 1
+
+
+def test_who_comes_back_after_he_was_forgotten_is_new(one: Instances) -> None:
+    assert [one.ask(), one.push(terminating=True)] == [NONE, NONE]
+    one.now += 59.9
+    assert one.push() == ErrorCode.INVALID_REQUEST
+    one.now += 60.0
+    # Even before anybody has made room.
+    assert one.push() == NONE
+
+
+def test_a_connection_is_watched_once_however_often_it_asks(one: Instances) -> None:
+    for _ in range(5):
+        one.ask()
+        one.now += INTERVAL
+    assert one.connection.watched == 1
 
 
 def test_of_too_many_the_one_that_was_silent_longest_goes() -> None:
