@@ -28,6 +28,9 @@ def test_quotas_are_set_changed_and_removed() -> None:
     assert world.image.client_quotas == {ENTITY: {"consumer_byte_rate": 7.0}}
     assert alter(world, QuotaChange(JAN, {"consumer_byte_rate": None})) == [None]
     assert world.image.client_quotas == {}
+    # The controller does not think that it is still there.
+    assert alter(world, QuotaChange(JAN, {"consumer_byte_rate": 7.0})) == [None]
+    assert world.image.client_quotas == {ENTITY: {"consumer_byte_rate": 7.0}}
 
 
 def test_one_entity_that_cannot_be_stops_no_other_and_nothing_of_it_is_done() -> None:

@@ -144,6 +144,31 @@ def test_an_older_cluster_has_none(world: World) -> None:
     world.controller.state.features.replay(FeatureLevelRecord(name=METADATA_VERSION, feature_level=13))
     with refused(ErrorCode.UNSUPPORTED_VERSION):
         create(world)
+    world.controller.state.features.replay(FeatureLevelRecord(name=METADATA_VERSION, feature_level=14))
+    assert create(world).principal_name == "jan"
+
+
+@pytest.mark.parametrize("fields", [{"max_lifetime_ms": HOUR}, {}], ids=["it may live no longer", "it is not renewed"])
+def test_the_last_millisecond_of_a_token(world: World, fields: dict[str, int]) -> None:
+    token = create(world, **fields)
+    clock, state = world.clock, world.controller.state.tokens
+    known = world.image.tokens[token.token_id]
+    renewal = RenewDelegationTokenRequest(hmac=token.hmac, renew_period_ms=-1)
+    for late, lives in ((0, True), (1, False)):
+        clock.now_ms = lambda late=late: known.expiry_ms + late  # type: ignore[method-assign]
+        assert bool(state.sweep().records) is not lives
+        if lives:
+            assert state.renew(renewal, JAN).response.expiry_timestamp_ms >= known.expiry_ms
+        else:
+            with refused(ErrorCode.DELEGATION_TOKEN_EXPIRED):
+                state.renew(renewal, JAN)
+
+
+@pytest.mark.parametrize(("version", "told"), [(2, ""), (3, "jan")])
+def test_who_asked_for_it_is_told_since_version_3(world: World, version: int, told: str) -> None:
+    asked = CreateDelegationTokenRequest(renewers=[])
+    answer = world.settle(world.controller.run(lambda: world.controller.state.tokens.create(asked, JAN, version)))
+    assert answer.token_requester_principal_name == told
 
 
 def test_only_users_own_and_renew_them(world: World) -> None:

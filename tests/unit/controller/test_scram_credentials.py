@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from controller_kit import World
 
@@ -98,14 +100,21 @@ def test_each_user_is_all_or_nothing(world: World) -> None:
     assert set(world.image.scram) == {ScramKey(1, "eva")}
 
 
-def test_16384_iterations_are_allowed(world: World) -> None:
-    assert alter(world, upsertion(iterations=16384)) == {"jan": 0}
+@pytest.mark.parametrize(
+    "most",
+    [{"iterations": 16384}, {"iterations": 4096}, {"salt": b"s" * 1024}, {"salt": b"s"}, {"name": "j" * 1024}],
+    ids=str,
+)
+def test_the_most_that_is_allowed(world: World, most: dict[str, Any]) -> None:
+    assert list(alter(world, upsertion(**most)).values()) == [0]
 
 
 def test_an_older_cluster_has_none(world: World) -> None:
     world.controller.state.features.replay(FeatureLevelRecord(name=METADATA_VERSION, feature_level=10))
     with pytest.raises(KafkaError, match=r"3\.5-IV2"):
         alter(world, upsertion())
+    world.controller.state.features.replay(FeatureLevelRecord(name=METADATA_VERSION, feature_level=11))
+    assert alter(world, upsertion()) == {"jan": 0}
 
 
 def test_a_new_leader_knows_them(world: World) -> None:

@@ -8,9 +8,16 @@ from typing import Any
 import pytest
 from replication_kit import Cluster
 
-from moldau import _speed
+from moldau import _speed, slicing
 from moldau.deferred import Deferred
-from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from moldau.protocol.messages.fetch import (
+    FetchableTopicResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
 
 
 @pytest.fixture
@@ -34,6 +41,23 @@ def test_the_next_request_leaves_when_the_answer_to_the_last_is_taken(cluster: C
     asked[0][1].resolve(FetchResponse(session_id=5))
     # Without a turn of the loop in between.
     assert [(request.session_id, request.session_epoch) for request, _ in asked] == [(0, 0), (5, 1)]
+
+
+def test_nothing_is_asked_while_an_answer_is_still_being_taken(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.run_until(lambda: cluster.brokers[2].partition is not None)
+    asked: list[Deferred[Any]] = []
+    cluster.brokers[2].ask = lambda *_, **__: asked.append(Deferred()) or asked[-1]  # type: ignore[method-assign]
+    cluster.run_until(lambda: bool(asked))
+    monkeypatch.setattr(slicing, "SLICE_SECONDS", 0)
+    monkeypatch.setattr(slicing, "FIRST_SLICE_SECONDS", 0)
+    topic_id = cluster.brokers[2].partition.topic_id
+    rows = [PartitionData(partition_index=0, high_watermark=0, log_start_offset=0, records=b"")] * 5
+    answer = FetchResponse(session_id=5, responses=[FetchableTopicResponse(topic_id=topic_id, partitions=rows)])
+    asked[0].resolve(answer)
+    assert len(asked) == 1
+    cluster.run_until(lambda: len(asked) == 2)
 
 
 def test_answers_leave_before_the_follower_they_waited_for_is_dealt_with(cluster: Cluster) -> None:

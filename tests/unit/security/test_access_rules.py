@@ -147,3 +147,24 @@ def test_a_rule_reads_as_a_sentence() -> None:
         "User:jan from 10.0.0.7 may do everything to any topic"
     )
     assert str(READ_ORDERS._replace(operation=99)) == "User:jan may operation 99 topic 'orders'"
+    assert str(ALL_TOPICS._replace(pattern_type=PatternType.PREFIXED)) == "User:jan may read topic '**'"
+
+
+@pytest.mark.parametrize(
+    "wider",
+    [
+        {"pattern_type": PatternType.ANY},
+        {"pattern_type": PatternType.MATCH},
+        {"resource_type": ResourceType.ANY},
+        {"operation": Operation.ANY},
+        {"permission": Permission.ANY},
+        {"resource_name": None},
+        {"principal": None},
+        {"host": None},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_which_filters_stand_for_one_rule(wider: dict[str, object]) -> None:
+    for rule in (READ_ORDERS, BEGINS, ALL_TOPICS):
+        assert AclFilter(*rule).rule == rule
+        assert AclFilter(*rule)._replace(**wider).rule is None  # type: ignore[arg-type]

@@ -179,6 +179,32 @@ def test_super_users_are_read_as_kafka_writes_them() -> None:
             super_users_of(wrong)
 
 
+def test_lengths_of_prefixes_that_are_gone_are_not_looked_for() -> None:
+    """Each is one look for every name that is asked about."""
+    rules = Rules()
+    acls = [
+        Acl(
+            ResourceType.TOPIC,
+            "p" * length,
+            PatternType.PREFIXED,
+            f"User:{who}",
+            "*",
+            Operation.READ,
+            Permission.ALLOW,
+        )
+        for length in (1, 2, 2, 3)
+        for who in ("jan", "eva")
+    ]
+    for acl in dict.fromkeys(acls):
+        rules.add(acl)
+    section = rules._sections[ResourceType.TOPIC]
+    assert section.lengths == (1, 2, 3)
+    for acl in dict.fromkeys(acls):
+        if acl.resource_name != "pp" or acl.principal == "User:jan":
+            rules.remove(acl)
+    assert (section.lengths, section.prefixes) == ((2,), {2: 1})
+
+
 def test_what_it_remembers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("moldau.security.authorizer._MOST_REMEMBERED", 10)
     authorizer = Authorizer(Rules())

@@ -145,6 +145,8 @@ def test_a_strangers_salt_stays_the_same_and_is_his_own() -> None:
         b"n,,",
         b"n,,n=jan",
         b"n,,r=nonce,n=jan",
+        b"n,,x=jan,r=nonce",
+        b"n,,n=jan,x=nonce",
         b"n,,n=,r=nonce",
         b"n,,n=jan,r=",
         b"n,,n=ja=n,r=nonce",
@@ -161,6 +163,11 @@ def test_a_strangers_salt_stays_the_same_and_is_his_own() -> None:
 def test_first_messages_that_are_none(first: bytes) -> None:
     with pytest.raises(AuthenticationFailed, match=INVALID):
         server().answer(first)
+
+
+def test_the_longest_nonce_there_may_be() -> None:
+    challenge = now(server().answer(b"n,,n=jan,r=" + b"n" * 512)).token
+    assert challenge.startswith(b"r=" + b"n" * 512)
 
 
 def test_another_authorization_id_is_refused_and_ones_own_is_not() -> None:
