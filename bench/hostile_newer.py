@@ -11,6 +11,13 @@ from moldau.protocol.api import ApiKey
 from moldau.protocol.messages import alter_partition_reassignments as reassignments
 from moldau.protocol.messages import alter_share_group_offsets as share_offsets
 from moldau.protocol.messages import share_acknowledge, share_fetch
+from moldau.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction
+from moldau.protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    OpData,
+    RequestEntityData,
+    RequestEntryData,
+)
 from moldau.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
@@ -22,6 +29,7 @@ from moldau.protocol.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequestGroup,
 )
 from moldau.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
+from moldau.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from moldau.protocol.messages.push_telemetry import PushTelemetryRequest
 from moldau.protocol.messages.share_group_describe import ShareGroupDescribeRequest
 from moldau.protocol.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
@@ -66,6 +74,11 @@ def _rule(name: str) -> AclCreation:
         operation=READ,
         permission_type=ALLOW,
     )
+
+
+def _quota(name: str) -> RequestEntryData:
+    entity = [RequestEntityData(entity_type="user", entity_name=name)]
+    return RequestEntryData(entity=entity, ops=[OpData(key="producer_byte_rate", remove=True)])
 
 
 def _reassigned(name: str) -> reassignments.ReassignableTopic:
@@ -113,6 +126,15 @@ NEWER: dict[ApiKey, tuple[Build, Element]] = {
         lambda e: share_offsets.AlterShareGroupOffsetsRequest(group_id=GROUP, topics=e),
         _moved,
     ),
+    ApiKey.ADD_PARTITIONS_TO_TXN: (
+        lambda e: AddPartitionsToTxnRequest(transactions=e),
+        lambda name: AddPartitionsToTxnTransaction(transactional_id=name),
+    ),
+    ApiKey.OFFSET_FETCH: (
+        lambda e: OffsetFetchRequest(groups=e),
+        lambda name: OffsetFetchRequestGroup(group_id=name, topics=None),
+    ),
+    ApiKey.ALTER_CLIENT_QUOTAS: (lambda e: AlterClientQuotasRequest(entries=e), _quota),
     ApiKey.CREATE_ACLS: (lambda e: CreateAclsRequest(creations=e), _rule),
     ApiKey.DESCRIBE_CLIENT_QUOTAS: (
         lambda e: DescribeClientQuotasRequest(components=e),

@@ -17,6 +17,11 @@ from bench.results import Metric
 from bench.rows.row import Measure, Plan, Row, Unanswered, topic
 from bench.waiting import waiting
 from moldau.protocol.api import ApiKey
+from moldau.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopic,
+)
 from moldau.protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -25,11 +30,13 @@ from moldau.protocol.messages.create_topics import (
 )
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from moldau.protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from moldau.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from moldau.protocol.messages.get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsRequest,
     GetTelemetrySubscriptionsResponse,
 )
+from moldau.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from moldau.protocol.records import Compression
 from moldau.server.apis.table import BROKER_APIS
 
@@ -142,6 +149,55 @@ def batch(name: str) -> Measure:
             delete(broker, plan, ["hostile"])
 
     return measure
+
+
+def ending(number: int) -> Measure:
+    """A transaction that wrote to so many partitions: each of them gets a marker."""
+
+    def measure(_: Contender, broker: Running, plan: Plan) -> dict[str, float]:
+        create(broker, plan, [CreatableTopic(name="written", num_partitions=number)])
+        try:
+            with Conversation(broker.address, ANSWER_SECONDS) as conversation:
+                producer = _producer(conversation)
+                named = [AddPartitionsToTxnTopic(name="written", partitions=list(range(number)))]
+                conversation.ask(
+                    AddPartitionsToTxnRequest(
+                        v3_and_below_transactional_id="hostile",
+                        v3_and_below_producer_id=producer.producer_id,
+                        v3_and_below_producer_epoch=producer.producer_epoch,
+                        v3_and_below_topics=named,
+                    ),
+                    3,
+                    AddPartitionsToTxnResponse,
+                )
+            end = EndTxnRequest(
+                transactional_id="hostile",
+                producer_id=producer.producer_id,
+                producer_epoch=producer.producer_epoch,
+                committed=True,
+            )
+            # The markers are written behind the answer; who initialises the producer anew waits for them.
+            return wait_beside(
+                broker, lambda conversation: (conversation.ask(end, 3, EndTxnResponse), _producer(conversation))
+            )
+        finally:
+            delete(broker, plan, ["written"])
+
+    return measure
+
+
+def _producer(conversation: Conversation) -> InitProducerIdResponse:
+    """Waits until there is a coordinator, and until it has ended what is open."""
+    deadline = time.monotonic() + ANSWER_SECONDS
+    asked = InitProducerIdRequest(transactional_id="hostile", transaction_timeout_ms=60_000)
+    while time.monotonic() < deadline:
+        found = conversation.ask(FindCoordinatorRequest(key="hostile", key_type=1), 3, FindCoordinatorResponse)
+        if not found.error_code:
+            producer = conversation.ask(asked, 4, InitProducerIdResponse)
+            if not producer.error_code:
+                return producer
+        time.sleep(0.05)
+    raise TimeoutError("nobody coordinates the transaction")
 
 
 def creating(number: int) -> Measure:
@@ -265,6 +321,7 @@ ROWS = [
     *(row(name, batch(name)) for name in BATCHES),
     row("creating 1,000 partitions", creating(1000)),
     row("deleting 3,000 partitions", deleting(3000), 10.0),
+    row("ending a transaction in 5,000 partitions", ending(5000), 20.0),
     row("Metadata of 6,000 partitions", describing(6000), 20.0),
     row("creating 10,000 partitions", creating(10_000), 30.0),
     row("deleting 10,000 partitions", deleting(10_000), 30.0),

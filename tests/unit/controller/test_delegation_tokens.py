@@ -169,6 +169,7 @@ def test_who_asked_for_it_is_told_since_version_3(world: World, version: int, to
     asked = CreateDelegationTokenRequest(renewers=[])
     answer = world.settle(world.controller.run(lambda: world.controller.state.tokens.create(asked, JAN, version)))
     assert answer.token_requester_principal_name == told
+    assert bool(answer.token_requester_principal_type) is bool(told)
 
 
 def test_only_users_own_and_renew_them(world: World) -> None:
