@@ -10,7 +10,7 @@ SEEDS ?= 1:2001
 RESULTS ?= build/simulate.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast test-portable compat-java compat-kafka lint format bench bench-peers profile chaos simulate fuzz demo screenshots dist generate lock setup runtime spark clean
+.PHONY: help run test test-fast test-portable compat-java compat-kafka compat-console lint format bench bench-peers profile chaos simulate fuzz demo screenshots dist generate lock setup runtime spark clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
