@@ -154,6 +154,8 @@ def test_a_token_without_the_name_of_its_key() -> None:
         "!.!.!",
         f"{part([])}.{part(GOOD)}.",
         f"{part({'alg': 'RS256'})}.{part([])}.",
+        f"{part({'alg': 'none'})}.{part([])}.",
+        f"{part({'alg': 'none'})}.{part(GOOD)}..x",
         f"{part({'alg': 'RS256', 'crit': ['x']})}.{part(GOOD)}.",
         f"{part({'alg': ['RS256']})}.{part(GOOD)}.",
         f"{text(b'[' * 100_000)}.{part(GOOD)}.",
@@ -178,12 +180,20 @@ def test_unsigned_tokens_for_those_who_want_them() -> None:
         unsigned_claims(unsigned(claims) + "YWJj", rules, NOW * 1000)
 
 
+def odd(bits: int) -> str:
+    """A number of so many bits, as keys are written."""
+    return text((1 << (bits - 1) | 1).to_bytes(-(-bits // 8), "big"))
+
+
 def test_keys_that_are_passed_over() -> None:
     row = ISSUER.rows()[0]
     others: list[dict[str, Any]] = [
         {"kty": "oct", "k": "c2VjcmV0"},
         {**row, "use": "enc", "kid": "enc"},
         {**row, "n": "AQAB", "kid": "small"},
+        {**row, "n": odd(2047), "kid": "too short"},
+        {**row, "n": odd(16_385), "kid": "too long"},
+        {**row, "e": odd(65), "kid": "too slow"},
         {**row, "n": "!!!", "kid": "broken"},
         {**row, "n": 7, "kid": "number"},
         {**row, "kid": 7},

@@ -84,3 +84,17 @@ def test_as_somebody_else() -> None:
 def test_messages_that_are_none(message: bytes) -> None:
     with pytest.raises(AuthenticationFailed, match="invalid credentials with SASL mechanism OAUTHBEARER"):
         OAuthBearerServer(validate).answer(message)
+
+
+def test_only_the_sign_that_it_was_understood_follows_a_refusal() -> None:
+    server = OAuthBearerServer(validate)
+    assert answered(server, b"n,,\x01auth=Bearer bad.token.x\x01\x01") == Reply(REFUSAL)
+    with pytest.raises(AuthenticationFailed, match="invalid credentials"):
+        server.answer(b"n,,\x01auth=Bearer good.token.x\x01\x01")
+
+
+def test_what_went_wrong_with_a_check_is_no_verdict() -> None:
+    """Whoever holds the keys could not be asked: the connection ends, and the log tells why."""
+    server = OAuthBearerServer(lambda _token: failed(OSError("no keys")))
+    with pytest.raises(OSError, match="no keys"):
+        answered(server, b"n,a=jan,\x01auth=Bearer good.token.x\x01\x01")

@@ -183,3 +183,37 @@ def test_tokens_are_lent_once_and_paid_back() -> None:
     assert bucket.wait(2.0, 5.0, now=1000.0) == 0.0
     bucket.take(1, 2.0, 5.0, now=1000.0)
     assert bucket.wait(2.0, 5.0, now=1000.0) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("match", "fits"),
+    [
+        (Match(USER, "jan"), True),
+        (Match(USER, "eva"), False),
+        (Match(USER, None), False),
+        (Match(USER, None, any_name=True), True),
+        (Match(CLIENT_ID, None), True),
+        (Match(CLIENT_ID, "app"), False),
+        (Match(IP, None), False),
+        (Match(IP, None, any_name=True), False),
+    ],
+)
+def test_which_entities_a_part_of_a_filter_takes(match: Match, fits: bool) -> None:
+    assert match.fits({USER: "jan", CLIENT_ID: None}) is fits
+
+
+def test_what_is_used_in_a_window() -> None:
+    window = RateWindow(3, 1.0)
+    assert (window.rate(5.0), window.wait(1.0, 5.0)) == (0.0, 0.0)
+    window.record(10.0, 5.0)
+    window.record(10.0, 5.9)
+    assert len(window._samples) == 1
+    window.record(10.0, 6.0)
+    assert len(window._samples) == 2
+    assert window.rate(6.0) == 30.0
+    assert window.rate(7.0) == 15.0
+    assert window.wait(30.0, 6.0) == 0.0
+    assert window.wait(10.0, 6.0) == 2.0
+    # Three samples later the first one counts no more.
+    assert window.rate(8.0) == 5.0
+    assert window.rate(9.0) == 0.0
