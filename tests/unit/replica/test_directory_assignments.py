@@ -15,6 +15,7 @@ from moldau.protocol.messages.assign_replicas_to_dirs import (
     ResponsePartitionData,
     ResponseTopicData,
 )
+from moldau.replica import directory_assignments
 from moldau.replica.directory_assignments import DirectoryAssignments
 from moldau.simulation.clock import VirtualClock
 from moldau.simulation.loop import Schedule, SimulatedLoop
@@ -97,6 +98,21 @@ def test_replicas_on_a_new_disk_are_reported_together() -> None:
     stage.check()
     stage.schedule.run_for(10)
     assert len(stage.asked) == 1
+
+
+def test_of_very_many_some_are_reported_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directory_assignments, "MOST", 3)
+    stage = Stage(8)
+    stage.check()
+    sizes = []
+    for _ in range(3):
+        stage.schedule.run_for(1)
+        told = [index for _, index in stage.reported()]
+        sizes.append(len(told))
+        stage.answer(*((index, 0) for index in told))
+        stage.known.update(dict.fromkeys(told, HERE))
+    assert sizes == [3, 3, 2]
+    assert set(stage.known.values()) == {HERE}
 
 
 def test_what_the_controller_did_not_take_is_reported_again() -> None:
