@@ -57,6 +57,7 @@ _INODE_AT: Final = 4 + _CONNECTION.size + 16
 _ANSWER_SECONDS: Final = 1.0
 
 _TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
+_READ_AGAIN = 3
 _LSOF_SECONDS = 10.0
 
 
@@ -98,9 +99,10 @@ def _asked(port: int, to: int) -> str | None:
 
 
 def _inode(port: int) -> str | None:
-    """Columns: a number, local address and port, the other side's, state, ..., inode as the tenth."""
+    """Columns: a number, local address and port, the other side's, state, ..., inode as the tenth. A table that changes
+    while it is read may leave out what was there all the time: so who is not found is looked for again."""
     wanted = f":{port:04X}"
-    for path in _TABLES:
+    for path in _TABLES * _READ_AGAIN:
         with suppress(OSError):
             for line in Path(path).read_text().splitlines()[1:]:
                 columns = line.split()
