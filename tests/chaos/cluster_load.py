@@ -120,6 +120,7 @@ class Copier:
         self._ended = False
         self._process: subprocess.Popen[str] | None = None
         self.lives = 0
+        self._heard = ("nothing", time.monotonic())
         self._keeper = threading.Thread(target=self._keep, name="copier", daemon=True)
         self._keeper.start()
 
@@ -128,6 +129,10 @@ class Copier:
         if self._process is not None:
             self._process.kill()
         self._keeper.join(PATIENCE)
+
+    def __str__(self) -> str:
+        word, moment = self._heard
+        return f"{self.lives} lives, and said {word!r} {time.monotonic() - moment:.0f} s ago"
 
     def _keep(self) -> None:
         while not self._ended:
@@ -138,8 +143,9 @@ class Copier:
             assert process.stdout is not None
             alarm = threading.Timer(SILENCE, process.kill)
             alarm.start()
-            for _ in process.stdout:
+            for word in process.stdout:
                 alarm.cancel()
+                self._heard = (word.strip(), time.monotonic())
                 if self._ended:
                     process.kill()
                     break

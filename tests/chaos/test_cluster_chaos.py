@@ -99,6 +99,8 @@ def chaos(directory: Path, settings: dict[str, str], tell: Callable[[str], None]
         yield made
     except BaseException as error:
         error.add_note(f"MOLDAU_SEED={seed}")
+        if made.load is not None:
+            error.add_note(f"The copier had {made.load.copier}.")
         error.add_note(f"The copier's log ends with:\n{made.copier_log(25)}")
         for node in made.cluster.nodes:
             error.add_note(f"The log of node {node.id} ends with:\n{node.log_tail(25)}")

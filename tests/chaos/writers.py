@@ -156,6 +156,8 @@ class ConfluentWriter(Writer):
             raise AssertionError("records stayed unacknowledged")
 
     def _close(self) -> None:
+        # What is left would be tried again for minutes, and go to whatever cluster is given these ports next.
+        self._producer.purge()
         self._producer.flush(0)
 
 
