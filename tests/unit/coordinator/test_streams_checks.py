@@ -52,6 +52,7 @@ OFFSETS = [messages.TaskOffset(subtopology_id="0", partition=0, offset=1)]
         (JOINING, {"topology": None}),
         (JOINING, {"topology": PATTERN}),
         (JOINING, {"instance_id": "i"}),
+        (JOINING, {"client_tags": [messages.KeyValue(key="k", value="v")] * 1001}),
         (STAYING, {"member_epoch": -2}),
         (STAYING, {"member_epoch": -3}),
         (STAYING, {"active_tasks": []}),

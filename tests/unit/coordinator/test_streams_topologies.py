@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from moldau.coordinator.group.streams_topics import Status, configure
+from moldau.coordinator.group.streams_topics import MOST_TASKS, Status, configure
 from moldau.coordinator.group.streams_topology import (
     MOST_PARTS,
     InternalTopic,
@@ -115,3 +115,16 @@ def test_every_part_of_a_topology_counts(fields):
     with pytest.raises(KafkaError, match="A topology of 10001 parts is not taken") as refused:
         check_size(one_more)
     assert refused.value.code is ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(("count", "taken"), [(20, True), (21, False)])
+def test_more_tasks_than_can_be_assigned_are_refused(count: int, taken: bool) -> None:
+    """The topology itself is small: what it comes to depends on its topics."""
+    image: Any = SimpleNamespace(topics={"wide": SimpleNamespace(partitions=range(MOST_TASKS // 20))})
+    small = topology(0, [Subtopology(f"{number:02d}", source_topics=("wide",)) for number in range(count)])
+    if taken:
+        assert sum(run_whole(configure(small, image)).tasks.values()) == MOST_TASKS
+        return
+    with pytest.raises(KafkaError) as refused:
+        run_whole(configure(small, image))
+    assert refused.value.code is ErrorCode.STREAMS_INVALID_TOPOLOGY

@@ -21,6 +21,8 @@ from moldau.protocol.messages import streams_group_heartbeat as messages
 from moldau.protocol.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest as Request
 from moldau.slicing import Work, in_order, pieces
 
+# They are put in order in one go. Kafka's clients have five at most.
+_MOST_TAGS: Final = 1000
 _UNSUPPORTED: Final = "are not supported by streams groups yet."
 
 
@@ -33,6 +35,8 @@ def check(request: Request) -> None:
     ):
         if text is not None and not text.strip():
             raise _invalid(f"The {what} is empty.")
+    if len(request.client_tags or ()) > _MOST_TAGS:
+        raise _invalid(f"At most {_MOST_TAGS} client tags are taken.")
     owned = request.active_tasks, request.standby_tasks, request.warmup_tasks
     if request.member_epoch == JOINING_EPOCH:
         if request.rebalance_timeout_ms == -1:

@@ -20,6 +20,8 @@ from moldau.slicing import Work
 
 # Names that a sentence tells; the others are counted.
 _MOST_NAMED: Final = 10
+# Tasks of a group, which is assigned as a whole: a topic of ten thousand partitions through twenty subtopologies.
+MOST_TASKS: Final = 200_000
 
 
 class Status(IntEnum):
@@ -79,6 +81,11 @@ def _configured(topology: Topology, image: MetadataImage) -> Work[ConfiguredTopo
             _copartition(each.copartitioned(group), own, counts)
         yield
     tasks = {each.id: max(counts[name] for name in each.inputs()) for each in topology.subtopologies}
+    if sum(tasks.values()) > MOST_TASKS:
+        raise KafkaError(
+            ErrorCode.STREAMS_INVALID_TOPOLOGY,
+            f"The topology comes to {sum(tasks.values())} tasks; at most {MOST_TASKS} are assigned.",
+        )
     yield
     for each in topology.subtopologies:
         for topic in each.repartition_sources:
