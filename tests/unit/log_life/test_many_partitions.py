@@ -42,7 +42,8 @@ class Turns:
 
 @pytest.fixture
 def node(tmp_path):
-    node = InProcessNode(tmp_path, compiled=True)
+    # A record of the controller's own, made now and then, would have more of them opened.
+    node = InProcessNode(tmp_path, compiled=True, settings={"metadata.max.idle.interval.ms": "0"})
     yield node
     node.close()
 
