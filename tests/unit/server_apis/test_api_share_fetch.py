@@ -50,6 +50,8 @@ def test_records_are_acquired_and_done_with(world: World) -> None:
 
 @pytest.mark.parametrize("size", [10, 9_000, 25_000, 90_000])
 def test_records_of_any_size_come_whole(world: World, size: int) -> None:
+    # However slow the machine is, nothing comes twice.
+    world.setting("share.record.lock.duration.ms", "60000")
     for _ in range(4):
         world.produce(2, size=size)
     member, found = Member(world, "m"), dict[int, bytes]()
