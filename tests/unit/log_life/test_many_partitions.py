@@ -42,8 +42,7 @@ class Turns:
 
 @pytest.fixture
 def node(tmp_path):
-    # A record of the controller's own, made now and then, would have more of them opened.
-    node = InProcessNode(tmp_path, compiled=True, settings={"metadata.max.idle.interval.ms": "0"})
+    node = InProcessNode(tmp_path, compiled=True)
     yield node
     node.close()
 
